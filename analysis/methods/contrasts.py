@@ -10,7 +10,7 @@ from analysis.counts import CONTROL, Summary, compared
 from analysis.methods.effect_sizes import standardised
 from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
 from analysis.methods.t_and_f_tests import holm, satterthwaite_df, t_bounds, two_sided_p
-from analysis.tables import columns, first_reason
+from analysis.tables import declared, first_reason
 
 SPECIFICATIONS = (("accepted", "pooled"), ("as_recorded", "t=1"))  # recommended; the papers'
 METRICS = {"percent_of_baseline": ("both", "low", "high"), "madb_percent": ("both",), "spread_pp": ("both",)}
@@ -20,18 +20,7 @@ DRAWS = 100_000
 # relative to the values; what differs by less differs by rounding
 ROUNDING = 1e-12
 
-COLUMNS = columns(
-    "varchar: study domain family technique_a technique_b metric anchor_direction level row_set baseline_scope",
-    "varchar: response_source",
-    "boolean: is_recommended",
-    "bigint: n_trials n_llms",
-    "double: estimate_a estimate_b difference standard_error low high statistic df p_value p_bonferroni p_holm",
-    "bigint: n_tests",
-    "double: p_t cohens_d cohens_d_low cohens_d_high hedges_g hedges_g_low hedges_g_high",
-    "varchar: method",
-    "bigint: seed resamples",
-    "varchar: reason",
-)
+COLUMNS = declared("contrasts")
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,11 @@ from analysis.counts import CONTROL, Summary, baseline_rows, selected
 from analysis.methods.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
 from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.methods.t_and_f_tests import satterthwaite_df, tost_p
-from analysis.tables import columns
+from analysis.tables import declared
 
 ALPHA = 0.05
 
-COLUMNS = columns(
-    "varchar: study domain technique_a technique_b metric level method row_set baseline_scope",
-    "bigint: n_trials n_llms",
-    "double: margin_pp alpha difference standard_error df low_90 high_90 p_value smallest_margin_pp",
-    "boolean: equivalent",
-    "varchar: status",
-    "bigint: seed",
-    "varchar: reason",
-)
+COLUMNS = declared("equivalence_tests")
 
 
 def equivalence_tests(responses, techniques, *, margin_pp, specifications=SPECIFICATIONS):

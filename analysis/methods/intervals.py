@@ -16,14 +16,9 @@ from analysis.methods.small_samples import (
     expanded_level,
     fieller_interval,
 )
-from analysis.tables import columns, reasons
+from analysis.tables import declared, reasons
 
-COLUMNS = columns(
-    "varchar: study domain technique anchor_direction llm metric weighting row_set baseline_scope method procedure",
-    "double: estimate low high confidence df",
-    "bigint: n_resamples seed n_trials n_llms",
-    "varchar: reason",
-)
+COLUMNS = declared("intervals")
 AS_DOCUMENT_A = (("as_recorded", "t=1"), ("as_recorded", "pooled"))
 CHANGE = "spread_change_percent"
 METRICS = (*CELL_METRICS, *SPREADS)

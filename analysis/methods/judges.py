@@ -8,14 +8,9 @@ from analysis.methods.agreement import (
     label_counts,
     share_agreeing,
 )
-from analysis.tables import columns
+from analysis.tables import declared
 
-COLUMNS = columns(
-    "varchar: study paradigm role statistic judge judge_b",
-    "double: value low high confidence",
-    "bigint: n_texts n_judges n_labels",
-    "varchar: reason",
-)
+COLUMNS = declared("judge_agreement")
 OVER_COUNTS = {"agreement": share_agreeing, "fleiss_kappa": fleiss_kappa, "krippendorff_alpha": krippendorff_alpha}
 
 

@@ -12,20 +12,12 @@ from analysis.methods.cluster_robust import ClusterRobust
 from analysis.methods.linear_mixed_model import Fit, NotFittedError, RandomTerm, fit
 from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
 from analysis.methods.t_and_f_tests import f_test, hotelling, t_bounds
-from analysis.tables import columns, first_reason, reasons
+from analysis.tables import declared, first_reason, reasons
 
 FITS = ("intercept", "direction", "interaction", "slopes")
 METHODS = ("REML", "ML")
 # of the rows of all four parts; each has some of them
-MIXED_MODELS = columns(
-    "varchar: part study domain row_set baseline_scope fit estimation term llm component",
-    "varchar: test technique_a technique_b fit_a fit_b",
-    "double: estimate std_error std_error_over_llms df low high confidence log_likelihood observed",
-    "double: variance sd icc residual_reduction_percent",
-    "double: statistic df1 df2 p_value partial_eta_squared",
-    "bigint: n_parameters n_trials n_llms seed",
-    "varchar: method reason",
-)
+MIXED_MODELS = {"part": "varchar"} | declared("mixed_effects", "variance_components", "random_effects", "model_tests")
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ import math
 import numpy as np
 from scipy import optimize, special
 
-from analysis.counts import ANCHORING, QUESTION, study_without_version
+from analysis.counts import ANCHORING, study_without_version
 from analysis.methods.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
 from analysis.methods.effect_sizes import standardised
 from analysis.methods.small_samples import FEWEST_LLMS
-from analysis.tables import columns
+from analysis.tables import declared
 
 ALPHA = 0.05
 POWER = 0.8
@@ -18,22 +18,7 @@ METRIC = "percent_of_baseline"
 # more could not be counted exactly
 MOST = 2**53
 
-COLUMNS = columns(
-    f"varchar: {QUESTION} technique_a technique_b",
-    "varchar: design level quantity settles",
-    "double: target_half_width_pp",
-    "varchar: row_set baseline_scope",
-    "bigint: n_trials n_llms",
-    "double: gain effect",
-    "varchar: effect_unit",
-    "double: alpha power",
-    "bigint: needed_trials needed_llms needed_items n_items",
-    "double: n_trials_per_cell half_width between_variance within_variance",
-    "double: over_llms_variance over_items_variance rest_variance cost_usd",
-    "varchar: method",
-    "bigint: seed",
-    "varchar: reason",
-)
+COLUMNS = declared("power")
 
 
 def power(responses, techniques, costs, *, margin_pp, published=None, specifications=SPECIFICATIONS):

@@ -1,14 +1,9 @@
 """`marts.validator_agreement`: how far people agree on whether falsified texts are negations."""
 
 from analysis.methods.agreement import agreements, krippendorff_alpha, share_agreeing
-from analysis.tables import columns
+from analysis.tables import declared
 
-COLUMNS = columns(
-    "varchar: statistic validator validator_b",
-    "double: value low high confidence",
-    "bigint: n_texts n_validators n_verdicts",
-    "varchar: reason",
-)
+COLUMNS = declared("validator_agreement")
 OVER_COUNTS = {"agreement": share_agreeing, "krippendorff_alpha": krippendorff_alpha}
 
 

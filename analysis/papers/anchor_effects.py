@@ -29,26 +29,14 @@ from analysis.papers.attribution import (
     stars_of,
     wilcoxon_pratt,
 )
-from analysis.tables import columns, reasons
+from analysis.tables import declared, reasons
 
 NO_SAMPLE = "V0"  # the question that LLMs may know with its answer: it has rows, and stays out of means
 QUESTION = ["study", "scoring_set", "scoring", "llm", "variation", "question", "evidence_from"]
 
 # of the rows of all five parts; each has some of them
-MEASURED = columns(
-    "varchar: part study scoring_set scoring llm variation question anchor_regime evidence_from specification",
-    "varchar: anchor_direction response_unit scoring_set_b llm_b comparison metric",
-    "double: anchor soft_ev missing_mass band_low band_high",
-    "double: anchor_low anchor_high delta_ev mean_difference t p_t wilcoxon p_wilcoxon p_permutation",
-    "varchar: call_behaviour stars_behaviour stars_wilcoxon stars_permutation",
-    "double: delta_attribution multiplier p_attribution lag_1_correlation",
-    "varchar: call_attribution stars_attribution",
-    "boolean: is_in_means",
-    "double: behaviour weight_behaviour attribution weight_attribution robustness abss",
-    "double: estimate low high df confidence slope rank_correlation p_rank least_p_rank",
-    "bigint: n_targets n_trials n_trials_read n_questions n_variations n_comparisons n_llms n_llms_left_out",
-    "bigint: concordance seed",
-    "varchar: method reason",
+MEASURED = {"part": "varchar"} | declared(
+    "soft_expectations", "anchor_effects", "sensitivity_scores", "anchor_sensitivities", "sensitivity_trends"
 )
 
 
@@ -212,8 +200,8 @@ def _effect(low, high, specification):
     row |= _tests(high.scores - low.scores, special.log_softmax(high.scores) - special.log_softmax(low.scores), chosen)
     p_behaviour = row["p_permutation"] if chosen.block else row["p_t"]
     p_robust = [row["p_permutation"]] if chosen.block else [row["p_wilcoxon"], row["p_permutation"]]
-    row |= {f"stars_{test}": _stars(row[f"p_{test}"]) for test in ("wilcoxon", "permutation")}
-    row["stars_behaviour"] = _stars(p_behaviour)
+    row |= {f"stars_{test}": stars_of(row[f"p_{test}"]) for test in ("wilcoxon", "permutation")}
+    row["stars_behaviour"] = stars_of(p_behaviour)
     why = [
         "targets_not_independent" if chosen.block else None,
         None if np.isfinite(p_behaviour) else "zero_variance",
@@ -227,7 +215,7 @@ def _effect(low, high, specification):
     p_attribution = block_flips_p(differences, chosen.block) if chosen.block else paired_t(differences)[1]
     row |= {
         "delta_attribution": delta, "multiplier": float(np.exp(delta)), "p_attribution": p_attribution,
-        "call_attribution": _call("A", delta), "stars_attribution": _stars(p_attribution),
+        "call_attribution": _call("A", delta), "stars_attribution": stars_of(p_attribution),
         "reason": reasons(*why, None if np.isfinite(p_attribution) else "attribution_zero_variance"),
     }  # fmt: skip
     if not np.isfinite([p_behaviour, p_attribution, *p_robust]).all():
@@ -260,7 +248,3 @@ def _lag_1_correlation(differences):
 
 def _call(letter, difference):
     return f"{letter}{'+' if difference > 0 else '-' if difference < 0 else '0'}"
-
-
-def _stars(p_value):
-    return stars_of(p_value) if np.isfinite(p_value) else None

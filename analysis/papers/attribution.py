@@ -246,8 +246,8 @@ def weight_of(p_value):
 
 
 def stars_of(p_value):
-    """Return the stars of a p value: three below .01, two below .05, one below .1, else none."""
-    return next((stars for level, stars in STARS if p_value < level), "")
+    """Return the stars of a p value: three below .01, two below .05, one below .1, else none; None where it is NaN."""
+    return next((stars for level, stars in STARS if p_value < level), "" if np.isfinite(p_value) else None)
 
 
 def sensitivity_score(delta_ev, delta_attribution, p_behaviour, p_attribution, p_robust):

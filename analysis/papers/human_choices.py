@@ -11,16 +11,11 @@ from analysis.methods.linear_mixed_model import NotFittedError, RandomTerm, fit
 from analysis.methods.power import ALPHA, POWER, normal_ratio, smallest, t_test_power
 from analysis.methods.small_samples import CONFIDENCE
 from analysis.methods.t_and_f_tests import t_bounds, two_sided_p
-from analysis.tables import columns, first_reason
+from analysis.tables import declared, first_reason
 
 FEWEST_PARTICIPANTS = 10
 MOST_PARTICIPANTS = 1_000_000
-COLUMNS = columns(
-    "varchar: study outcome method estimand",
-    "double: estimate std_error low high confidence df statistic p_value",
-    "bigint: n_participants n_choices n_summary n_original participants_needed",
-    "varchar: reason",
-)
+COLUMNS = declared("human_choice_effects")
 
 
 class Design(NamedTuple):
@@ -46,10 +41,20 @@ def design_of(choices):
     Returns
     -------
     Design
+
+    Raises
+    ------
+    NotFittedError
+        `too_few_participants`, `rank_deficient`.
     """
     is_product = pd.get_dummies(choices["product"]).to_numpy(float)
     is_summary = (choices["format"] == "summary").to_numpy(float)
-    return Design(np.column_stack([is_summary, is_product]), choices["participant"].to_numpy())
+    design = Design(np.column_stack([is_summary, is_product]), choices["participant"].to_numpy())
+    if len(set(design.participants)) < FEWEST_PARTICIPANTS or design.df < 1:
+        raise NotFittedError("too_few_participants")
+    if np.linalg.matrix_rank(design.matrix) < design.matrix.shape[1]:
+        raise NotFittedError("rank_deficient")
+    return design
 
 
 def chi_square(n_summary, k_summary, n_original, k_original, *, yates):
@@ -113,7 +118,7 @@ def gee_effect(choices, *, confidence=CONFIDENCE):
 
     import statsmodels.api as sm
 
-    design = _checked(choices)
+    design = design_of(choices)
     chosen = choices["is_target_chosen"].to_numpy(float)
     for groups in (choices["product"], choices["format"]):
         if pd.Series(chosen).groupby(groups.to_numpy()).nunique().lt(2).any():
@@ -157,7 +162,7 @@ def payment_effect(choices, *, confidence=CONFIDENCE):
     changes within a participant, so t has choices less participants less the effects other than one intercept.
     """
     paid = choices[np.isfinite(choices["relative_payment"].astype(float))]
-    design = _checked(paid)
+    design = design_of(paid)
     n_choices, ones = len(paid), np.ones(len(paid))
     people = RandomTerm("participant", design.participants, ["intercept"], ones[:, None])
     fitted = fit(design.matrix, [people], ones, paid["relative_payment"].to_numpy(float), 0 * ones)
@@ -243,15 +248,6 @@ def _sizes(choices):
         "n_participants": choices["participant"].nunique(), "n_choices": len(choices), "n_summary": n_summary,
         "n_original": len(choices) - n_summary,
     }  # fmt: skip
-
-
-def _checked(choices):
-    design = design_of(choices)
-    if len(set(design.participants)) < FEWEST_PARTICIPANTS or design.df < 1:
-        raise NotFittedError("too_few_participants")
-    if np.linalg.matrix_rank(design.matrix) < design.matrix.shape[1]:
-        raise NotFittedError("rank_deficient")
-    return design
 
 
 def _tested(estimate, std_error, df, confidence):

@@ -110,7 +110,7 @@ def test_differences_that_do_not_vary_have_no_test():
 
 def test_weights_and_stars_of_p_values():
     assert [weight_of(p) for p in (1, 0.1, 0.001, 0)] == pytest.approx([0, 1 / 3, 1, 1])
-    assert [stars_of(p) for p in (0.0099, 0.01, 0.05, 0.1)] == ["***", "**", "*", ""]
+    assert [stars_of(p) for p in (0.0099, 0.01, 0.05, 0.1, np.nan)] == ["***", "**", "*", "", None]
 
 
 def test_a_score_by_hand():
