@@ -8,11 +8,6 @@ with calls as (
     select * from {{ ref('stg_calls') }}
 ),
 
-trials as (
-    select * from {{ ref('int_trials_directed') }}
-    where not is_quarantined
-),
-
 asked as (
     select distinct trial_id from calls
     where
@@ -28,8 +23,9 @@ last_calls as (
 
 answers as (
     select trials.*, last_calls.content
-    from trials
+    from {{ ref('int_trials_directed') }} as trials
     inner join last_calls using (trial_id)
+    where not trials.is_quarantined
 ),
 
 -- every token that is a number, with what stands before and after it
@@ -137,7 +133,6 @@ altered as (
     select
         matching.trial_id,
         matching.place,
-        matching.response_unit,
         translate(
             concat(
                 array_to_string(list_transform(answers.content[:matching.place - 1], lambda one: one['token']), ''),
@@ -150,29 +145,22 @@ altered as (
             ),
             'Ġ▁Ċ',
             e'  \n'
-        ) as text
+        ) as text,
+        struct_extract({{ read_response('text', "nullif(matching.response_unit, 'unknown')") }}, 'response') as number
     from matching
     inner join answers using (trial_id)
     where matching.n_places > 1
-),
-
-altered_readings as (
-    select
-        trial_id,
-        place,
-        struct_extract({{ read_response('text', "nullif(response_unit, 'unknown')") }}, 'response') as number
-    from altered
 ),
 
 -- a number belongs to the answer if changing it changes the reading; of several such places the first one
 said as (
     select matching.*
     from matching
-    left join altered_readings using (trial_id, place)
+    left join altered using (trial_id, place)
     qualify
         row_number() over (
             partition by matching.trial_id
-            order by matching.response is not distinct from altered_readings.number, matching.place
+            order by matching.response is not distinct from altered.number, matching.place
         ) = 1
 ),
 
