@@ -53,20 +53,19 @@ def equivalence_tests(responses, techniques, *, margin_pp, specifications=SPECIF
         raise ValueError(f"need a positive margin, got {margin_pp}")
     rows = []
     for domain in domains(responses, specifications):
-        for a, b in pairs(domain.techniques, techniques):
-            for compare in (over_trials, over_llms):
-                comparison = compare(domain, a, b, "percent_of_baseline")
-                rows.append(_equivalence_row(domain, a, b, "percent_of_baseline", comparison, margin_pp))
-        spread = over_trials(domain, CONTROL, None, "spread_pp")
+        compared = [
+            (a, b, "percent_of_baseline", compare(domain, a, b, "percent_of_baseline"))
+            for a, b in pairs(domain.techniques, techniques)
+            for compare in (over_trials, over_llms)
+        ]
+        spread, of_llms = (compare(domain, CONTROL, None, "spread_pp") for compare in (over_trials, over_llms))
         with_baseline = spread and _with_baseline(domain, spread, responses)
-        for comparison in (spread, with_baseline, over_llms(domain, CONTROL, None, "spread_pp")):
-            rows.append(_equivalence_row(domain, CONTROL, None, "spread_pp", comparison, margin_pp))
-    return [row for row in rows if row]
+        compared += [(CONTROL, None, "spread_pp", comparison) for comparison in (spread, with_baseline, of_llms)]
+        rows += [_equivalence_row(domain, *of_pair, margin_pp) for of_pair in compared if of_pair[-1]]
+    return rows
 
 
 def _equivalence_row(domain, a, b, metric, comparison, margin):
-    if comparison is None:
-        return None
     speaks_for = "; these_llms_only" if comparison.level == "trial" and comparison.n_llms < FEWEST_LLMS else ""
     method = {"welch_t": "tost_welch", "paired_t": "tost_paired" if b else "tost_one_sample"}
     row = comparison.row(domain, a, b, metric) | {
