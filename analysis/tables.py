@@ -43,6 +43,11 @@ def declared(*models):
     -------
     dict of str to {'varchar', 'double', 'bigint', 'boolean'}
         In the order of their properties.
+
+    Raises
+    ------
+    KeyError
+        If a model is not declared.
     """
     texts = (path.read_text(encoding="utf-8") for path in sorted(MODELS.rglob("*.yml")))
     naming = (text for text in texts if any(f"- name: {model}\n" in text for model in models))
