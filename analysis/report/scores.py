@@ -39,7 +39,8 @@ def sections_on_scores(study, prefix):
 
 def _moves(study):
     """How far the expected answer of each LLM moves from the low to the high anchor, over questions."""
-    rows = [row for row in study.rows("means") if row["estimate"] is not None]
+    rows = study.rows("contrasts", comparison="anchors", metric="delta_ev")
+    rows = [row for row in rows if row["estimate"] is not None]
     low, high = around([row[column] for row in rows for column in ("estimate", "low", "high")], 0)
     values = [
         {
