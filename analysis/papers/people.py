@@ -11,6 +11,7 @@ from analysis.methods.t_and_f_tests import satterthwaite_df
 from analysis.tables import columns, reasons
 
 SIDES = ("low", "high")
+MEASURES_OF_SHARES = ("risk_difference", "log_odds_ratio", "d")
 TAIL = (1 + CONFIDENCE) / 2
 NORMAL = special.ndtri(TAIL)
 ROUNDING = 5e-16  # a variance of shares below it is none
@@ -163,36 +164,29 @@ def _measures_of_shares(arms, pairing, n_asked):
     used = entering([one.n[None] for one in arms], pairing)
     used = [n[0] for n in used]
     values = [one.means[n > 0] for one, n in zip(arms, used, strict=True)]
-    n_items, n = min(map(len, values)), [of_arm.sum() for of_arm in used]
-    row = {"n_trials": int(sum(n)) or n_asked, "n_items": n_items}
-    measures = ("risk_difference", "log_odds_ratio", "d")
+    n_items, n = min(map(len, values)), np.array([of_arm.sum() for of_arm in used])
+    row = {"n_trials": int(n.sum()) or n_asked, "n_items": n_items}
     if not n_items:
         has_arms = all(one.n.any() for one in arms)
         reason = "missing_pair" if has_arms else "missing_arm"
-        yield from (row | {"measure": measure, "reason": reason} for measure in measures)
+        yield from (row | {"measure": measure, "reason": reason} for measure in MEASURES_OF_SHARES)
         return
-    shares = [of_arm.mean() for of_arm in values]
-    spreads = [share * (1 - share) for share in shares]
-    is_paired = pairing == "item" and n_items > 1
-    errors = [
-        of_arm.var(ddof=1) / len(of_arm) if n_items > 1 else spread / size
-        for of_arm, spread, size in zip(values, spreads, n, strict=True)
-    ]
-    common = np.cov(*values)[0, 1] / n_items if is_paired else 0.0
-    squared = sum(errors) - 2 * common
+    shares = np.array([of_arm.mean() for of_arm in values])
+    spreads, difference = shares * (1 - shares), shares[0] - shares[1]
+    errors, quantile = spreads / n, NORMAL
+    if n_items > 1:
+        errors = np.array([of_arm.var(ddof=1) / len(of_arm) for of_arm in values])
+        quantile = special.stdtrit(n_items - 1, TAIL)
+    common = np.cov(*values)[0, 1] / n_items if pairing == "item" and n_items > 1 else 0.0
+    squared = errors.sum() - 2 * common
     error = np.sqrt(squared) if squared > ROUNDING else np.nan
-    quantile = special.stdtrit(n_items - 1, TAIL) if n_items > 1 else NORMAL
-    difference, squares = shares[0] - shares[1], sum(size * spread for size, spread in zip(n, spreads, strict=True))
-    odds = odds_error = d = d_error = np.nan
-    if all(spreads):
-        odds = special.logit(shares[0]) - special.logit(shares[1])
-        of_odds = sum(e / spread**2 for e, spread in zip(errors, spreads, strict=True)) - 2 * common / np.prod(spreads)
-        odds_error = np.sqrt(of_odds) if of_odds > 0 else np.nan
-    if squares > 0:
-        pooled = squares / (sum(n) - 2)
+    with np.errstate(divide="ignore", invalid="ignore"):  # what is divided by no spread is not finite
+        odds, pooled = np.subtract(*special.logit(shares)), n @ spreads / (n.sum() - 2)
+        of_odds = (errors / spreads**2).sum() - 2 * common / spreads.prod()
         d = difference / np.sqrt(pooled)
-        d_error = np.sqrt(error**2 / pooled + d**2 / (2 * sum(n))) if n_items > 1 else error_of_d(d, *n)
-    for measure, estimate, half in zip(measures, (difference, odds, d), (error, odds_error, d_error), strict=True):
+        d_error = np.sqrt(error**2 / pooled + d**2 / (2 * n.sum())) if n_items > 1 else error_of_d(d, *n)
+    halves = error, np.sqrt(of_odds) if of_odds > 0 else np.nan, d_error
+    for measure, estimate, half in zip(MEASURES_OF_SHARES, (difference, odds, d), halves, strict=True):
         is_known = np.isfinite(estimate) and np.isfinite(half)
         yield row | {
             "measure": measure, "estimate": estimate, "half_width": quantile * half,
