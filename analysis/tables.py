@@ -1,10 +1,14 @@
 """Rows of statistics as typed tables: a statistic that cannot be computed is null, and its reason says why."""
 
 import math
+from functools import cache
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import yaml
 
+MODELS = Path(__file__).resolve().parents[1] / "models"
 CASTS = {"varchar": str, "double": float, "bigint": int, "boolean": bool}
 NOT_FINITE = (math.inf, -math.inf)  # beside NaN, which equals nothing
 TYPES = {"varchar": pa.string(), "double": pa.float64(), "bigint": pa.int64(), "boolean": pa.bool_()}
@@ -24,6 +28,32 @@ def columns(*declared):
     """
     lines = (line.split(": ") for line in declared)
     return {name: kind for kind, names in lines for name in names.split()}
+
+
+@cache
+def declared(*models):
+    """Return the type of each column of tables, as their properties beside the models declare them.
+
+    Parameters
+    ----------
+    *models : str
+        Names, such as `power`; of several, the columns that any of them has.
+
+    Returns
+    -------
+    dict of str to {'varchar', 'double', 'bigint', 'boolean'}
+        In the order of their properties.
+
+    Raises
+    ------
+    KeyError
+        If a model is not declared.
+    """
+    texts = (path.read_text(encoding="utf-8") for path in sorted(MODELS.rglob("*.yml")))
+    naming = (text for text in texts if any(f"- name: {model}\n" in text for model in models))
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    properties = {model["name"]: model for text in naming for model in yaml.load(text, loader).get("models", [])}
+    return {column["name"]: column["data_type"] for model in models for column in properties[model]["columns"]}
 
 
 def table(rows, columns):

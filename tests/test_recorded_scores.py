@@ -48,7 +48,7 @@ where specification = 'published' and variation <> 'V0' group by llm
 BESIDE_CALLS = ("expectations", "attributions", "sensitivities", "regimes", *SAID)
 OF_SCORES = {
     "anchor_calls", "anchor_effects", "soft_expectations", "sensitivity_scores", "anchor_sensitivities",
-    "sensitivity_contrasts", "sensitivity_trends",
+    "sensitivity_trends",
 }  # fmt: skip
 QUERIES = {name: queries(OF_SCORES)[name] for name in BESIDE_CALLS}
 
@@ -93,7 +93,7 @@ def test_every_specification_has_66_rows_and_v0_is_read_once(scored):
 def test_the_headline_is_the_difference_of_expectations_over_five_questions(scored):
     rows = scored.query(
         "select llm, round(estimate, 1), round((high - low) / 2, 1), df from inference.anchor_sensitivities "
-        "where specification = 'recommended' and metric = 'delta_ev' order by llm"
+        "where comparison = 'anchors' and specification = 'recommended' and metric = 'delta_ev' order by llm"
     )
     assert rows == [
         ("EleutherAI/gpt-neo-125M", 7.4, 2.8, 4), ("google/gemma-2b", 24.3, 12.2, 4),
@@ -124,7 +124,7 @@ def v0_of(name):
 
 def test_of_fifteen_pairs_of_llms_nine_differ_in_the_abss(scored):
     rows = scored.query(
-        "select llm, llm_b, round(estimate, 6), low > 0, df from inference.sensitivity_contrasts "
+        "select llm, llm_b, round(estimate, 6), low > 0, df from inference.anchor_sensitivities "
         "where comparison = 'llms' and metric = 'abss' and specification = 'published' and estimate > 0 order by all"
     )
     assert len(rows) == 15
@@ -160,7 +160,7 @@ def test_the_rows_of_each_finding_are_there_and_its_sentences_say_their_numbers(
         name: (n, n)
         for name, n in {
             "expectations": 132, "attributions": 132 * 101, "sensitivities": 132, "regimes": 30, "calls": 73,
-            "effects": 3, "means": 6, "contrasts": 2 * (15 + 6), "trends": 1,
+            "effects": 3, "contrasts": 2 * (6 + 15 + 6), "trends": 1,
         }.items()
     }  # fmt: skip
     names = {name: [of[0] for of in scored.query(f"describe {QUERIES[name]}")] for name in SAID}

@@ -6,6 +6,7 @@ item never count as independent.
 """
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -29,14 +30,35 @@ class Agreement:
     def row(self, statistic):
         """Return what tables say of a coefficient, whoever gave the labels."""
         return {
-            "statistic": statistic,
-            "value": self.estimate,
-            "low": self.low,
-            "high": self.high,
-            "confidence": CONFIDENCE,
-            "n_texts": self.n_items,
-            "reason": self.reason,
-        }
+            "statistic": statistic, "value": self.estimate, "low": self.low, "high": self.high,
+            "confidence": CONFIDENCE, "n_texts": self.n_items, "reason": self.reason,
+        }  # fmt: skip
+
+
+def agreements(labels, coefficients):
+    """Say how far judges agree, all together and each two of them.
+
+    Parameters
+    ----------
+    labels : pandas.DataFrame
+        A row for each item and a column for each judge; null where there is no label.
+    coefficients : dict of str to callable
+        What is said of all judges together, from counts of labels.
+
+    Yields
+    ------
+    tuple of (dict, Agreement, tuple)
+        The columns of `Agreement.row`; what they are made of; and the judges, none where it is of all. Of two judges
+        it is Cohen's kappa, and without two there is nothing.
+    """
+    if labels.shape[1] > 1:
+        counts, _ = label_counts(labels)
+        for statistic, compute in coefficients.items():
+            agreement = compute(counts)
+            yield agreement.row(statistic), agreement, ()
+    for pair in combinations(labels.columns, 2):
+        agreement = cohen_kappa(*(labels[judge] for judge in pair))
+        yield agreement.row("cohen_kappa"), agreement, pair
 
 
 def label_counts(labels):
@@ -104,7 +126,7 @@ def cohen_kappa(labels_a, labels_b, *, confidence=CONFIDENCE):
     Cohen (1960), A coefficient of agreement for nominal scales, Educational and Psychological Measurement 20(1), 37-46.
     Efron & Stein (1981), The jackknife estimate of variance, Annals of Statistics 9(3), 586-596.
     """
-    codes, names = _codes(np.column_stack([_column(labels_a), _column(labels_b)]))
+    codes, names = _codes(np.array([list(labels_a), list(labels_b)], object).T)
     codes = codes[(codes >= 0).all(axis=1)]
     of_a, of_b = (codes[:, [judge]] == np.arange(len(names)) for judge in (0, 1))
     parts = np.column_stack([codes[:, 0] == codes[:, 1], of_a, of_b]).astype(float)
@@ -205,7 +227,7 @@ def accuracy(labels, key, *, confidence=CONFIDENCE):
     if len(key) != len(labels):
         raise ValueError(f"need a correct label for each item, got {len(key)} of {len(labels)}")
     labels = np.asarray(labels, object).reshape(len(labels), -1)
-    codes, _ = _codes(np.column_stack([labels, _column(key)]))
+    codes, _ = _codes(np.column_stack([labels, np.array(list(key), object)]))
     labels, key = codes[:, :-1], codes[:, -1:]
     counted = (labels >= 0) & (key >= 0)
     right, n_labels = ((labels == key) & counted).sum(axis=1), counted.sum(axis=1)
@@ -222,12 +244,6 @@ def _codes(labels):
     labels = np.asarray(labels, object)
     codes, names = pd.factorize(labels.ravel(), sort=False)
     return codes.reshape(labels.shape), list(names)
-
-
-def _column(labels):
-    column = np.empty(len(labels), object)
-    column[:] = list(labels)
-    return column
 
 
 def _with_pairs(counts):

@@ -116,9 +116,7 @@ def anova_rows(of_samples):
     """
     for sample in of_samples:
         trials = sample.trials[sample.trials["temperature"].notna()]
-        reason = None
-        if len(trials) == 0:
-            reason = "no_baseline" if sample.trials.empty else "one_temperature"
+        reason = first_reason(no_baseline=sample.trials.empty, one_temperature=trials.empty)
         cells = cells_of(trials, ["llm", "vignette", "technique", "temperature"])
         cells = cells.assign(block=cells["llm"].astype(str) + "\n" + cells["vignette"].astype(str))
         pairs = [None, *(combinations(sample.techniques, 2) if len(sample.techniques) > 2 else [])]
@@ -142,12 +140,9 @@ def _over_llms(sample, cells, reason):
         rank_deficient=wide.shape[1] != a * b * cells["vignette"].nunique(),
         too_few_llms=len(complete) < FEWEST_LLMS,
     )
-    if reason:
-        tests = [{"reason": reason}] * 3
-    else:
-        tests = repeated_measures(complete.to_numpy().reshape(len(complete), a, b, -1).mean(axis=3))
+    values = None if reason else complete.to_numpy().reshape(len(complete), a, b, -1).mean(axis=3)
     part = cells[cells["llm"].isin(complete.index)]
-    for term, test in zip(TERMS, tests, strict=True):
+    for term, test in zip(TERMS, [{"reason": reason}] * 3 if reason else repeated_measures(values), strict=True):
         yield _anova_row(sample, term, "anova_repeated_measures", part, test, None)
 
 

@@ -220,6 +220,8 @@ class DomainDraws:
         )
         self._unanchored = _cells(baseline_rows(rows, baseline_scope), ["llm", "vignette"])
         self.study, self.domain = (rows["study"].iloc[0], rows["domain"].iloc[0]) if len(rows) else ("", "")
+        specification = {"row_set": row_set, "baseline_scope": baseline_scope}
+        self.keys = {"study": self.study, "domain": self.domain, **specification}
         self.llms = sorted({llm for llm, *_ in self._anchored})
         self.vignettes = sorted({vignette for _, vignette, *_ in self._anchored})
         self.techniques = sorted({technique for *_, technique, _ in self._anchored})
@@ -347,7 +349,7 @@ class DomainDraws:
         Raises
         ------
         ValueError
-            If a spread is to be weighed by trials: its two sides have weights of their own (see `draws`).
+            If a spread is to be weighed by trials: its two sides have weights of their own.
         """
         if metric in SPREADS and weighting == "trial":
             raise ValueError(f"the {metric} of an LLM is weighed by LLM, not by {weighting}")
@@ -355,29 +357,6 @@ class DomainDraws:
         if self._found[0] != key:
             self._found, self._weighed = (key, self._cells_with(*key)), (None, None)
         return self._combined(self._found[1], weighting)
-
-    def draws(self, technique, metric, anchor_direction="both", weighting="llm", *, llms=None):
-        """Return a metric over LLMs as observed and in each resample, shape (1 + n_resamples,).
-
-        Parameters
-        ----------
-        technique, metric, anchor_direction, weighting
-            As in `statistic`; a spread that is weighed by trials is the difference of its two sides.
-        llms : numpy.ndarray of bool, shape (n LLMs,), optional
-            LLMs to draw from with replacement, and then trials within them; without it trials alone are drawn.
-
-        Returns
-        -------
-        numpy.ndarray
-            NaN where a resample holds no LLM with the metric.
-        """
-        if metric in SPREADS and weighting == "trial":
-            high, low = (self.draws(technique, SPREADS[metric], side, weighting, llms=llms) for side in ("high", "low"))
-            return high - low
-        statistic = self.statistic(technique, metric, anchor_direction, weighting)
-        if not statistic.has_it.any():
-            return np.full(1 + self.n_resamples, np.nan)
-        return statistic.over_llms() if llms is None else statistic.over_drawn_llms(*self.picks(llms))
 
     def _cells_with(self, technique, metric, direction, baseline_is_known):
         """Vignette, place of the LLM, metric and number of trials of each cell that has the metric."""

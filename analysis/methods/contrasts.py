@@ -10,7 +10,7 @@ from analysis.counts import CONTROL, Summary, compared
 from analysis.methods.effect_sizes import standardised
 from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
 from analysis.methods.t_and_f_tests import holm, satterthwaite_df, t_bounds, two_sided_p
-from analysis.tables import columns, first_reason
+from analysis.tables import declared, first_reason
 
 SPECIFICATIONS = (("accepted", "pooled"), ("as_recorded", "t=1"))  # recommended; the papers'
 METRICS = {"percent_of_baseline": ("both", "low", "high"), "madb_percent": ("both",), "spread_pp": ("both",)}
@@ -20,18 +20,7 @@ DRAWS = 100_000
 # relative to the values; what differs by less differs by rounding
 ROUNDING = 1e-12
 
-COLUMNS = columns(
-    "varchar: study domain family technique_a technique_b metric anchor_direction level row_set baseline_scope",
-    "varchar: response_source",
-    "boolean: is_recommended",
-    "bigint: n_trials n_llms",
-    "double: estimate_a estimate_b difference standard_error low high statistic df p_value p_bonferroni p_holm",
-    "bigint: n_tests",
-    "double: p_t cohens_d cohens_d_low cohens_d_high hedges_g hedges_g_low hedges_g_high",
-    "varchar: method",
-    "bigint: seed resamples",
-    "varchar: reason",
-)
+COLUMNS = declared("contrasts")
 
 
 @dataclass(frozen=True)
@@ -117,6 +106,11 @@ class Comparison:
     reason: str | None = None
 
     @property
+    def level(self):
+        """Whether it is over trials or over LLMs."""
+        return "trial" if self.summaries else "llm"
+
+    @property
     def statistic(self):
         """The difference over its standard error."""
         return self.difference / self.error
@@ -129,6 +123,14 @@ class Comparison:
     def interval(self, confidence):
         """Return the bounds of the t interval."""
         return t_bounds(self.difference, self.error, self.df, confidence)
+
+    def row(self, domain, a, b, metric):
+        """Return what every row about it says."""
+        return {
+            **domain.keys, "technique_a": a, "technique_b": b, "metric": metric, "level": self.level,
+            "method": self.method, "n_trials": self.n_trials, "n_llms": self.n_llms, "difference": self.difference,
+            "reason": self.reason,
+        }  # fmt: skip
 
 
 def contrasts(responses, techniques, *, seed, specifications=SPECIFICATIONS):
@@ -168,9 +170,14 @@ def contrasts(responses, techniques, *, seed, specifications=SPECIFICATIONS):
             for metric, directions in METRICS.items():
                 for direction in directions:
                     for compare in (over_trials, over_llms):
-                        tested = [_contrast_row(compare, domain, a, b, metric, direction, seed) for a, b in of_family]
-                        tested = [{"family": family, **row} for row in tested if row]
-                        rows += _adjusted(tested)
+                        compared_pairs = [(a, b, compare(domain, a, b, metric, direction)) for a, b in of_family]
+                        rows += _adjusted(
+                            {"family": family, "anchor_direction": direction}
+                            | comparison.row(domain, a, b, metric)
+                            | _tested(comparison, seed)
+                            for a, b, comparison in compared_pairs
+                            if comparison
+                        )
     return rows
 
 
@@ -396,49 +403,28 @@ def sign_flip_p(differences, *, seed):
     return float((n_as_large + 1) / (DRAWS + 1))
 
 
-def _contrast_row(compare, domain, a, b, metric, direction, seed):
-    comparison = compare(domain, a, b, metric, direction)
-    if comparison is None:
-        return None
-    row = {
-        **domain.keys,
-        "technique_a": a,
-        "technique_b": b,
-        "metric": metric,
-        "anchor_direction": direction,
-        "level": "trial" if compare is over_trials else "llm",
-        "n_trials": comparison.n_trials,
-        "n_llms": comparison.n_llms,
-        "estimate_a": comparison.a,
-        "estimate_b": comparison.b,
-        "difference": comparison.difference,
-        "method": comparison.method,
-        "reason": comparison.reason,
-    }
-    if compare is over_llms:
+def _tested(comparison, seed):
+    """Return the columns of a contrast that depend on its level, and its test where there is one."""
+    row = {"estimate_a": comparison.a, "estimate_b": comparison.b}
+    is_over_llms = comparison.level == "llm"
+    if is_over_llms:
         is_exact = comparison.n_llms <= MAX_EXACT_LLMS
-        row["method"] += "; sign_flip_exact" if is_exact else "; sign_flip_random"
+        row["method"] = f"{comparison.method}; sign_flip_{'exact' if is_exact else 'random'}"
         row |= {} if is_exact else {"seed": seed, "resamples": DRAWS}
     if comparison.reason:
         return row
     low, high = comparison.interval(CONFIDENCE)
-    p_t = comparison.p_t
     effects, reason = standardised(comparison)
-    return row | {
-        "standard_error": comparison.error,
-        "low": low,
-        "high": high,
-        "statistic": comparison.statistic,
-        "df": comparison.df,
-        "p_t": p_t,
-        "p_value": p_t if compare is over_trials else sign_flip_p(comparison.differences, seed=seed),
-        **effects,
-        "reason": reason,
-    }
+    p_value = sign_flip_p(comparison.differences, seed=seed) if is_over_llms else comparison.p_t
+    return row | effects | {
+        "standard_error": comparison.error, "low": low, "high": high, "statistic": comparison.statistic,
+        "df": comparison.df, "p_t": comparison.p_t, "p_value": p_value, "reason": reason,
+    }  # fmt: skip
 
 
 def _adjusted(rows):
-    """Add the p values adjusted for all tests of the family, by Bonferroni and by Holm."""
+    """Return rows with the p values adjusted for all tests of the family, by Bonferroni and by Holm."""
+    rows = list(rows)
     tested = [row for row in rows if "p_value" in row]
     for row, p_holm in zip(tested, holm([row["p_value"] for row in tested]), strict=True):
         p_bonferroni = min(1.0, len(tested) * row["p_value"])

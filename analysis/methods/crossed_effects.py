@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from analysis.methods.contrasts import ROUNDING, Comparison
-from analysis.methods.effect_sizes import standardised
+from analysis.methods.contrasts import ROUNDING
+from analysis.methods.effect_sizes import noncentral_t_bounds
 from analysis.methods.small_samples import CONFIDENCE, Interval
 from analysis.methods.t_and_f_tests import satterthwaite_df, t_bounds, two_sided_p
 from analysis.tables import first_reason
@@ -413,20 +413,13 @@ def signed_bounds(arms, asked_counts, *, pairing="item", least=-np.inf, most=np.
 
 
 @dataclass(frozen=True)
-class PairedT:
+class PairedT(Level):
     """Mean of paired differences with Student's t, and d_z: the mean over the standard deviation of the differences."""
 
-    n_pairs: int
-    difference: float | None = None
-    low: float | None = None
-    high: float | None = None
-    statistic: float | None = None
-    df: float | None = None
-    p_value: float | None = None
+    n_pairs: int = 0
     d_z: float | None = None
     d_z_low: float | None = None
     d_z_high: float | None = None
-    reason: str | None = None
 
 
 def paired_t(differences, *, confidence=CONFIDENCE):
@@ -452,16 +445,18 @@ def paired_t(differences, *, confidence=CONFIDENCE):
     values = values[~np.isnan(values)]
     n = len(values)
     if not n:
-        return PairedT(0, reason="no_pair")
-    mean = float(values.mean())
-    reason = first_reason(one_pair=n < 2, zero_variance=np.ptp(values) <= ROUNDING * np.abs(values).max())
-    if reason:
-        return PairedT(n, mean, reason=reason)
-    error = float(values.std(ddof=1) / np.sqrt(n))
-    tested = Comparison(mean, 0.0, mean, error, n - 1.0, n_trials=n, n_llms=n, method="paired_t", differences=values)
-    effects, reason = standardised(tested, confidence)
-    bounds = (effects[f"cohens_d{suffix}"] for suffix in ("", "_low", "_high"))
-    return PairedT(n, mean, *tested.interval(confidence), tested.statistic, n - 1.0, tested.p_t, *bounds, reason)
+        return PairedT(None, None, None, reason="no_pair")
+    scale, variance = np.abs(values).max(), values.var(ddof=1) / n if n > 1 else 0.0
+    level = level_of(
+        float(values.mean()), variance, n - 1.0, scale=scale, confidence=confidence, lacks={"one_pair": n < 2}
+    )
+    if level.reason:
+        return PairedT(**vars(level), n_pairs=n)
+    statistic = level.estimate / level.standard_error
+    shifts = [statistic, *noncentral_t_bounds(statistic, level.df, confidence)]
+    reason = None if np.isfinite(shifts).all() else "noncentral_t_not_invertible"
+    effects = dict(zip(("d_z", "d_z_low", "d_z_high"), shifts / np.sqrt(n), strict=True))
+    return PairedT(**vars(level) | {"reason": reason}, n_pairs=n, **effects)
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,11 @@ from analysis.counts import CONTROL, Summary, baseline_rows, selected
 from analysis.methods.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
 from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.methods.t_and_f_tests import satterthwaite_df, tost_p
-from analysis.tables import columns
+from analysis.tables import declared
 
 ALPHA = 0.05
 
-COLUMNS = columns(
-    "varchar: study domain technique_a technique_b metric level method row_set baseline_scope",
-    "bigint: n_trials n_llms",
-    "double: margin_pp alpha difference standard_error df low_90 high_90 p_value smallest_margin_pp",
-    "boolean: equivalent",
-    "varchar: status",
-    "bigint: seed",
-    "varchar: reason",
-)
+COLUMNS = declared("equivalence_tests")
 
 
 def equivalence_tests(responses, techniques, *, margin_pp, specifications=SPECIFICATIONS):
@@ -61,37 +53,26 @@ def equivalence_tests(responses, techniques, *, margin_pp, specifications=SPECIF
         raise ValueError(f"need a positive margin, got {margin_pp}")
     rows = []
     for domain in domains(responses, specifications):
-        for a, b in pairs(domain.techniques, techniques):
-            for level, compare in (("trial", over_trials), ("llm", over_llms)):
-                comparison = compare(domain, a, b, "percent_of_baseline")
-                rows.append(_equivalence_row(domain, a, b, "percent_of_baseline", level, comparison, margin_pp))
-        spread = over_trials(domain, CONTROL, None, "spread_pp")
+        compared = [
+            (a, b, "percent_of_baseline", compare(domain, a, b, "percent_of_baseline"))
+            for a, b in pairs(domain.techniques, techniques)
+            for compare in (over_trials, over_llms)
+        ]
+        spread, of_llms = (compare(domain, CONTROL, None, "spread_pp") for compare in (over_trials, over_llms))
         with_baseline = spread and _with_baseline(domain, spread, responses)
-        of_llms = over_llms(domain, CONTROL, None, "spread_pp")
-        for level, comparison in (("trial", spread), ("trial", with_baseline), ("llm", of_llms)):
-            rows.append(_equivalence_row(domain, CONTROL, None, "spread_pp", level, comparison, margin_pp))
-    return [row for row in rows if row]
+        compared += [(CONTROL, None, "spread_pp", comparison) for comparison in (spread, with_baseline, of_llms)]
+        rows += [_equivalence_row(domain, *of_pair, margin_pp) for of_pair in compared if of_pair[-1]]
+    return rows
 
 
-def _equivalence_row(domain, a, b, metric, level, comparison, margin):
-    if comparison is None:
-        return None
-    speaks_for = "; these_llms_only" if level == "trial" and comparison.n_llms < FEWEST_LLMS else ""
+def _equivalence_row(domain, a, b, metric, comparison, margin):
+    speaks_for = "; these_llms_only" if comparison.level == "trial" and comparison.n_llms < FEWEST_LLMS else ""
     method = {"welch_t": "tost_welch", "paired_t": "tost_paired" if b else "tost_one_sample"}
-    row = {
-        **domain.keys,
-        "technique_a": a,
-        "technique_b": b,
-        "metric": metric,
-        "level": level,
+    row = comparison.row(domain, a, b, metric) | {
         "method": method.get(comparison.method, comparison.method) + speaks_for,
-        "n_trials": comparison.n_trials,
-        "n_llms": comparison.n_llms,
         "margin_pp": margin,
         "alpha": ALPHA,
-        "difference": comparison.difference,
         "status": comparison.reason,
-        "reason": comparison.reason,
     }
     if comparison.reason:
         return row

@@ -16,15 +16,9 @@ from analysis.methods.small_samples import (
     expanded_level,
     fieller_interval,
 )
-from analysis.tables import columns, reasons
+from analysis.tables import declared, reasons
 
-COLUMNS = columns(
-    "varchar: study domain technique anchor_direction llm metric weighting row_set baseline_scope method procedure",
-    "double: estimate low high confidence df",
-    "bigint: n_resamples seed n_trials n_llms",
-    "varchar: reason",
-)
-RECOMMENDED = ("accepted", "pooled")
+COLUMNS = declared("intervals")
 AS_DOCUMENT_A = (("as_recorded", "t=1"), ("as_recorded", "pooled"))
 CHANGE = "spread_change_percent"
 METRICS = (*CELL_METRICS, *SPREADS)
@@ -64,53 +58,19 @@ def intervals(responses, *, n_resamples, seed, published=(), confidence=CONFIDEN
     dict
         Rows of `COLUMNS`.
     """
-    row_set, baseline_scope = RECOMMENDED
-    options = {"n_resamples": n_resamples, "seed": seed, "row_set": row_set, "baseline_scope": baseline_scope}
+    alpha = (1 - confidence) / 2
     for (study, _), of_domain in responses.groupby(["study", "domain"], observed=True, sort=True):
-        draws = DomainDraws(of_domain, **options)
-        if draws.llms:
-            yield from interval_rows(draws, confidence=confidence)
-            if study_without_version(study) in published:
-                yield from published_rows(of_domain, confidence=confidence)
-
-
-def interval_rows(draws, *, confidence):
-    """Every headline metric of one study and domain with its intervals, over its LLMs and for each LLM.
-
-    Parameters
-    ----------
-    draws : DomainDraws
-    confidence : float in (0, 1)
-
-    Yields
-    ------
-    dict
-        Rows of `COLUMNS`, one per technique, anchor direction, LLM (null: over all), metric, weighting and method; in
-        the unit of the metric.
-    """
-    keys = _keys(draws, *RECOMMENDED, confidence) | {"seed": draws.seed, "n_resamples": draws.n_resamples}
-    for row in _of_domain(draws, (1 - confidence) / 2):
-        yield keys | row
-        if row["metric"] == "percent_of_baseline":
-            yield keys | _as_deviation(row)
-
-
-def published_rows(of_domain, *, confidence):
-    """Rows of `COLUMNS` of one study and domain as document A computed its intervals."""
-    for row_set, baseline_scope in AS_DOCUMENT_A:
-        draws = DomainDraws(of_domain, n_resamples=0, seed=0, row_set=row_set, baseline_scope=baseline_scope)
-        keys = _keys(draws, row_set, baseline_scope, confidence)
-        yield from (keys | row for row in _of_trials_alone(draws, (1 - confidence) / 2))
-
-
-def _keys(draws, row_set, baseline_scope, confidence):
-    return {
-        "study": draws.study,
-        "domain": draws.domain,
-        "row_set": row_set,
-        "baseline_scope": baseline_scope,
-        "confidence": confidence,
-    }
+        draws = DomainDraws(of_domain, n_resamples=n_resamples, seed=seed)
+        if not draws.llms:
+            continue
+        keys = draws.keys | {"confidence": confidence, "seed": seed, "n_resamples": n_resamples}
+        for row in _of_domain(draws, alpha):
+            yield keys | row
+            if row["metric"] == "percent_of_baseline":
+                yield keys | _as_deviation(row)
+        for row_set, baseline_scope in AS_DOCUMENT_A if study_without_version(study) in published else ():
+            draws = DomainDraws(of_domain, n_resamples=0, seed=0, row_set=row_set, baseline_scope=baseline_scope)
+            yield from (draws.keys | {"confidence": confidence} | row for row in _of_trials_alone(draws, alpha))
 
 
 def percentile_interval(draws, *, alpha):
@@ -327,7 +287,7 @@ def _within_range(interval, metric):
     if interval.low is None or metric not in RANGES:
         return interval
     least, most = RANGES[metric]
-    return Interval(interval.estimate, max(interval.low, least), min(interval.high, most), interval.df)
+    return replace(interval, low=max(interval.low, least), high=min(interval.high, most))
 
 
 def _as_change(ratio, denominators):
@@ -335,9 +295,7 @@ def _as_change(ratio, denominators):
     if ratio.estimate is None:
         return ratio
     sign = 100 * np.sign(denominators.mean())
-    bounds = [None if bound is None else sign * (bound - 1) for bound in (ratio.low, ratio.high)]
-    if bounds[0] is not None:
-        bounds.sort()
+    bounds = sorted(sign * (bound - 1) for bound in (ratio.low, ratio.high) if bound is not None) or (None, None)
     return Interval(sign * (ratio.estimate - 1), *bounds, ratio.df, ratio.reason)
 
 

@@ -1,23 +1,16 @@
 """`marts.judge_agreement`: how far judges agree on the labels of texts, with themselves, and with what is correct."""
 
-from itertools import combinations
-
 from analysis.methods.agreement import (
     accuracy,
-    cohen_kappa,
+    agreements,
     fleiss_kappa,
     krippendorff_alpha,
     label_counts,
     share_agreeing,
 )
-from analysis.tables import columns
+from analysis.tables import declared
 
-COLUMNS = columns(
-    "varchar: study paradigm role statistic judge judge_b",
-    "double: value low high confidence",
-    "bigint: n_texts n_judges n_labels",
-    "varchar: reason",
-)
+COLUMNS = declared("judge_agreement")
 OVER_COUNTS = {"agreement": share_agreeing, "fleiss_kappa": fleiss_kappa, "krippendorff_alpha": krippendorff_alpha}
 
 
@@ -46,28 +39,19 @@ def judge_rows(judgements):
     for key, rows in judgements.groupby(["study", "paradigm", "role"], sort=True):
         rows = rows.sort_values(["judge", "text", "repeat"])
         first = rows.drop_duplicates(["judge", "text"])
-        labels = first.pivot(index="text", columns="judge", values="label").astype(object)
-        labels = labels.where(labels.notna(), None)
+        labels = first.pivot(index="text", columns="judge", values="label")
         correct = first.groupby("text")["correct"].first().reindex(labels.index)
         keys = dict(zip(("study", "paradigm", "role"), key, strict=True))
-        judges = list(labels.columns)
-        counts, _ = label_counts(labels.to_numpy(object))
-        if len(judges) > 1:
-            for statistic, compute in OVER_COUNTS.items():
-                yield keys | _judge_row(statistic, compute(counts), len(judges))
-        for judge, judge_b in combinations(judges, 2):
-            of_both = [labels[name].to_numpy(object) for name in (judge, judge_b)]
-            yield keys | _judge_row("cohen_kappa", cohen_kappa(*of_both), 2) | {"judge": judge, "judge_b": judge_b}
+        for row, agreement, pair in agreements(labels, OVER_COUNTS):
+            judges = dict(zip(("judge", "judge_b"), pair, strict=False))
+            yield keys | row | judges | {"n_judges": len(pair) or labels.shape[1], "n_labels": agreement.n_labels}
         if correct.notna().any():
-            agreement = accuracy(labels.to_numpy(object), correct.to_numpy(object))
-            yield keys | _judge_row("accuracy", agreement, len(judges))
-            for judge in judges:
-                agreement = accuracy(labels[judge].to_numpy(object), correct.to_numpy(object))
-                yield keys | _judge_row("accuracy", agreement, 1) | {"judge": judge}
+            yield keys | _judge_row("accuracy", accuracy(labels, correct), labels.shape[1])
+            for judge in labels.columns:
+                yield keys | _judge_row("accuracy", accuracy(labels[judge], correct), 1) | {"judge": judge}
         for judge, of_judge in rows.groupby("judge", sort=True):
             if of_judge["repeat"].nunique() > 1:
-                repeated = of_judge.pivot(index="text", columns="repeat", values="label").astype(object)
-                counts, _ = label_counts(repeated.where(repeated.notna(), None).to_numpy(object))
+                counts, _ = label_counts(of_judge.pivot(index="text", columns="repeat", values="label"))
                 yield keys | _judge_row("retest", share_agreeing(counts), 1) | {"judge": judge}
 
 

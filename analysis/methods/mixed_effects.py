@@ -12,20 +12,12 @@ from analysis.methods.cluster_robust import ClusterRobust
 from analysis.methods.linear_mixed_model import Fit, NotFittedError, RandomTerm, fit
 from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
 from analysis.methods.t_and_f_tests import f_test, hotelling, t_bounds
-from analysis.tables import columns, first_reason, reasons
+from analysis.tables import declared, first_reason, reasons
 
 FITS = ("intercept", "direction", "interaction", "slopes")
 METHODS = ("REML", "ML")
 # of the rows of all four parts; each has some of them
-MIXED_MODELS = columns(
-    "varchar: part study domain row_set baseline_scope fit estimation term llm component",
-    "varchar: test technique_a technique_b fit_a fit_b",
-    "double: estimate std_error std_error_over_llms df low high confidence log_likelihood observed",
-    "double: variance sd icc residual_reduction_percent",
-    "double: statistic df1 df2 p_value partial_eta_squared",
-    "bigint: n_parameters n_trials n_llms seed",
-    "varchar: method reason",
-)
+MIXED_MODELS = {"part": "varchar"} | declared("mixed_effects", "variance_components", "random_effects", "model_tests")
 
 
 @dataclass(frozen=True)
@@ -68,19 +60,14 @@ class Fitted:
         """What every row about this fit begins with."""
         return {**self.sample.keys, "fit": self.fit, "estimation": self.estimation}
 
-    @property
-    def cells(self):
-        """The cells of the sample."""
-        return self.sample.cells
-
     @cached_property
     def notes(self):
         """What every row about this fit ends with."""
-        n_llms = self.cells["llm"].nunique()
+        n_llms = self.sample.cells["llm"].nunique()
         few = "too_few_llms" if self.result is not None and n_llms < FEWEST_LLMS else None
         return {
             "method": f"linear_mixed_model_{self.estimation.lower()}",
-            "n_trials": int(self.cells["n_trials"].sum()),
+            "n_trials": int(self.sample.cells["n_trials"].sum()),
             "n_llms": n_llms,
             "reason": reasons(self.reason, few),
         }
@@ -110,13 +97,8 @@ def samples(responses, techniques):
             finite_trials = trials[np.isfinite(trials["percent_of_baseline"])]
             if len(finite_trials) or scope == "pooled":
                 keys = {"study": study, "domain": domain, "row_set": row_set, "baseline_scope": scope}
-                parts.append(
-                    Sample(
-                        keys,
-                        finite_trials,
-                        sorted((finite_trials if len(finite_trials) else trials)["technique"].unique()),
-                    )
-                )
+                tried = finite_trials if len(finite_trials) else trials
+                parts.append(Sample(keys, finite_trials, sorted(tried["technique"].unique())))
     return parts
 
 
@@ -289,7 +271,7 @@ def _over_llms(fitted):
     """Errors over LLMs of a fit without slopes; None of the others."""
     if fitted.result is None or fitted.fit == "slopes":
         return None
-    cells, covariances = fitted.cells, fitted.result.covariances
+    cells, covariances = fitted.sample.cells, fitted.result.covariances
     design, _, terms = _design(cells, fitted.sample.techniques, fitted.fit)
     shared = [np.sqrt(covariances[term.name][0, 0]) * term.dense for term in terms if term.name != "llm"]
     return ClusterRobust(
@@ -321,38 +303,37 @@ def variance_component_rows(fits):
         (*fitted.sample.keys.values(), fitted.estimation): fitted.result for fitted in fits if fitted.fit == "intercept"
     }
     for fitted in fits:
-        result, techniques = fitted.result, fitted.sample.techniques
-        k = len(techniques)
-        components = {"llm": None, "residual": None}
-        if fitted.fit == "slopes":
-            components |= {f"{kind}:{t}": None for kind in ("slope", "effect") for t in techniques}
-        if fitted.cells["vignette"].nunique() > 1:
-            components["vignette"] = None
-        if result is not None:
-            between = result.covariances["llm"]
-            between = between if fitted.fit == "slopes" else np.full((k, k), between[0, 0])
-            vignette = float(result.covariances["vignette"][0, 0]) if "vignette" in components else 0.0
-            totals = np.diag(between) + vignette + result.residual_variance
-            components["llm"] = between.mean(), totals.mean()
-            components["residual"] = result.residual_variance, totals.mean()
-            if "vignette" in components:
-                components["vignette"] = vignette, totals.mean()
-            centred = np.eye(k) - 1 / k
-            for i, technique in enumerate(techniques if fitted.fit == "slopes" else []):
-                components[f"slope:{technique}"] = between[i, i], totals[i]
-                components[f"effect:{technique}"] = centred[i] @ between @ centred[i], totals[i]
-            base = reference[(*fitted.sample.keys.values(), fitted.estimation)]
-        for component, value in components.items():
+        base = reference[(*fitted.sample.keys.values(), fitted.estimation)]
+        has_no_base = fitted.result is not None and base is None
+        for component, (variance, total) in _variances(fitted).items():
             row = {**fitted.keys, "component": component, **fitted.notes}
-            row["reason"] = fitted.reason
-            if value is not None:
-                variance, total = max(float(value[0]), 0.0), float(value[1])
-                row |= {"variance": variance, "sd": variance**0.5, "icc": variance / total}
-                if base is None:
-                    row["reason"] = reasons(fitted.reason, "no_intercept_fit")
-                else:
-                    row["residual_reduction_percent"] = 100 * (1 - result.residual_variance / base.residual_variance)
-            yield row
+            row |= {"variance": variance, "sd": variance**0.5, "icc": variance / total}
+            if fitted.result is not None and base is not None:
+                left = fitted.result.residual_variance / base.residual_variance
+                row["residual_reduction_percent"] = 100 * (1 - left)
+            yield row | {"reason": reasons(fitted.reason, "no_intercept_fit" if has_no_base else None)}
+
+
+def _variances(fitted):
+    """Return the variance of each component beside that of a trial; NaN without a fit."""
+    result, techniques = fitted.result, fitted.sample.techniques
+    k, has_slopes = len(techniques), fitted.fit == "slopes"
+    between = np.full((k, k), np.nan if result is None else result.covariances["llm"][0, 0])
+    if has_slopes and result is not None:
+        between = result.covariances["llm"]
+    residual = np.nan if result is None else result.residual_variance
+    shared = {}
+    if fitted.sample.cells["vignette"].nunique() > 1:
+        shared["vignette"] = np.nan if result is None else result.covariances["vignette"][0, 0]
+    totals = np.diag(between) + sum(shared.values()) + residual
+    components = {"llm": between.mean(), "residual": residual} | shared
+    variances = {component: (variance, totals.mean()) for component, variance in components.items()}
+    if has_slopes:
+        centred = np.eye(k) - 1 / k
+        for kind, covariance in (("slope", between), ("effect", centred @ between @ centred)):
+            own = zip(techniques, np.diag(covariance), totals, strict=True)
+            variances |= {f"{kind}:{technique}": of_technique for technique, *of_technique in own}
+    return {component: (max(float(variance), 0.0), float(total)) for component, (variance, total) in variances.items()}
 
 
 def random_effect_rows(fits):
@@ -369,7 +350,7 @@ def random_effect_rows(fits):
         both of the technique.
     """
     for fitted in fits:
-        cells = fitted.cells
+        cells = fitted.sample.cells
         llms, techniques, means, counts = (cells[name].to_numpy() for name in ("llm", "technique", "mean", "n_trials"))
         terms = {"intercept": np.full(len(cells), True)}
         if fitted.fit == "slopes":

@@ -5,11 +5,11 @@ import math
 import numpy as np
 from scipy import optimize, special
 
-from analysis.counts import ANCHORING, QUESTION, study_without_version
+from analysis.counts import ANCHORING, study_without_version
 from analysis.methods.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
 from analysis.methods.effect_sizes import standardised
 from analysis.methods.small_samples import FEWEST_LLMS
-from analysis.tables import columns
+from analysis.tables import declared
 
 ALPHA = 0.05
 POWER = 0.8
@@ -18,22 +18,7 @@ METRIC = "percent_of_baseline"
 # more could not be counted exactly
 MOST = 2**53
 
-COLUMNS = columns(
-    f"varchar: {QUESTION} technique_a technique_b",
-    "varchar: design level quantity settles",
-    "double: target_half_width_pp",
-    "varchar: row_set baseline_scope",
-    "bigint: n_trials n_llms",
-    "double: gain effect",
-    "varchar: effect_unit",
-    "double: alpha power",
-    "bigint: needed_trials needed_llms needed_items n_items",
-    "double: n_trials_per_cell half_width between_variance within_variance",
-    "double: over_llms_variance over_items_variance rest_variance cost_usd",
-    "varchar: method",
-    "bigint: seed",
-    "varchar: reason",
-)
+COLUMNS = declared("power")
 
 
 def power(responses, techniques, costs, *, margin_pp, published=None, specifications=SPECIFICATIONS):
@@ -125,8 +110,8 @@ def needed_per_group(effect, *, alpha=ALPHA, wanted=POWER):
     int or None
         At least 2; None where no number of trials that can be counted does.
     """
-    return _smallest(
-        2 * _normal_ratio(effect, alpha, wanted),
+    return smallest(
+        2 * normal_ratio(effect, alpha, wanted),
         2,
         lambda n: t_test_power(effect * math.sqrt(n / 2), 2 * n - 2, alpha=alpha) >= wanted,
     )
@@ -140,8 +125,8 @@ def needed_llms(effect, deviation, *, alpha=ALPHA, wanted=POWER):
     int or None
         At least `FEWEST_LLMS`, below which nothing is tested over LLMs.
     """
-    return _smallest(
-        _normal_ratio(effect / deviation, alpha, wanted),
+    return smallest(
+        normal_ratio(effect / deviation, alpha, wanted),
         FEWEST_LLMS,
         lambda n: t_test_power(effect / deviation * math.sqrt(n), n - 1, alpha=alpha) >= wanted,
     )
@@ -155,7 +140,7 @@ def needed_llms_for_half_width(half_width, deviation, *, alpha=ALPHA):
     int or None
         At least `FEWEST_LLMS`, below which there is no interval over LLMs.
     """
-    return _smallest(
+    return smallest(
         (special.ndtri(1 - alpha / 2) * deviation / half_width) ** 2,
         FEWEST_LLMS,
         lambda n: special.stdtrit(n - 1, 1 - alpha / 2) * deviation / math.sqrt(n) <= half_width,
@@ -299,8 +284,19 @@ def _with_cost(row, usd_of_one_trial_each):
     return row | {"cost_usd": trials * usd_of_one_trial_each}
 
 
-def _normal_ratio(effect, alpha, wanted):
-    """Square of how often the effect fits into the shift that the normal distribution asks for; t asks for more."""
+def normal_ratio(effect, alpha, wanted):
+    """Return the square of how often an effect fits into the shift that the normal distribution asks for.
+
+    Parameters
+    ----------
+    effect, alpha, wanted : float
+        The effect over the standard error of one observation, the level of the two-sided test, and its power.
+
+    Returns
+    -------
+    float
+        Of observations, a few less than the t test needs; infinite where there is no effect.
+    """
     bound = special.ndtri(1 - alpha / 2)
     shift = optimize.brentq(
         lambda shift: special.ndtr(shift - bound) + special.ndtr(-shift - bound) - wanted, 0, bound + 10, xtol=1e-14
@@ -308,8 +304,22 @@ def _normal_ratio(effect, alpha, wanted):
     return (shift / effect) ** 2 if effect else math.inf
 
 
-def _smallest(start, least, is_enough):
-    """Count up from the normal distribution's answer, which is never too large and soon enough."""
+def smallest(start, least, is_enough):
+    """Return the smallest number that is enough.
+
+    Parameters
+    ----------
+    start : float
+        The normal distribution's answer, which is never too large and soon enough: from there it is counted up.
+    least : int
+    is_enough : callable
+        Of a number.
+
+    Returns
+    -------
+    int or None
+        None where `start` could not be counted exactly.
+    """
     if start > MOST:
         return None
     n = max(least, math.floor(start))

@@ -1,16 +1,9 @@
 """`marts.validator_agreement`: how far people agree on whether falsified texts are negations."""
 
-from itertools import combinations
+from analysis.methods.agreement import agreements, krippendorff_alpha, share_agreeing
+from analysis.tables import declared
 
-from analysis.methods.agreement import cohen_kappa, krippendorff_alpha, label_counts, share_agreeing
-from analysis.tables import columns
-
-COLUMNS = columns(
-    "varchar: statistic validator validator_b",
-    "double: value low high confidence",
-    "bigint: n_texts n_validators n_verdicts",
-    "varchar: reason",
-)
+COLUMNS = declared("validator_agreement")
 OVER_COUNTS = {"agreement": share_agreeing, "krippendorff_alpha": krippendorff_alpha}
 
 
@@ -33,17 +26,7 @@ def validator_rows(verdicts):
     Those of `analysis.methods.agreement`.
     """
     labelled_verdicts = verdicts.assign(label=verdicts["is_negation"].map({True: "negation", False: "none"}))
-    labels = labelled_verdicts.pivot(index="falsification_id", columns="validator", values="label").astype(object)
-    labels = labels.where(labels.notna(), None).sort_index(axis="columns")
-    if labels.shape[1] < 2:
-        return
-    counts, _ = label_counts(labels.to_numpy(object))
-    for statistic, compute in OVER_COUNTS.items():
-        yield _validator_row(statistic, compute(counts), labels.shape[1])
-    for validator, validator_b in combinations(labels.columns, 2):
-        kappa = cohen_kappa(labels[validator].to_numpy(object), labels[validator_b].to_numpy(object))
-        yield _validator_row("cohen_kappa", kappa, 2) | {"validator": validator, "validator_b": validator_b}
-
-
-def _validator_row(statistic, agreement, n_validators):
-    return agreement.row(statistic) | {"n_validators": n_validators, "n_verdicts": agreement.n_labels}
+    labels = labelled_verdicts.pivot(index="falsification_id", columns="validator", values="label")
+    for row, agreement, pair in agreements(labels, OVER_COUNTS):
+        validators = dict(zip(("validator", "validator_b"), pair, strict=False))
+        yield row | validators | {"n_validators": len(pair) or labels.shape[1], "n_verdicts": agreement.n_labels}

@@ -1,4 +1,4 @@
-"""What a score of anchoring differs by between LLMs and between regimes of anchors, and how it goes with size.
+"""How far a score of anchoring is from 0, between LLMs and between regimes of anchors, and how it goes with size.
 
 The sample of a contrast is questions; that of a trend is LLMs.
 """
@@ -8,35 +8,25 @@ from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
+from scipy import stats
 
-from analysis.methods.small_samples import CONFIDENCE, Interval
-from analysis.methods.t_and_f_tests import t_bounds, two_sided_p
-from analysis.papers.attribution import interval_over_questions, mid_ranks
-from analysis.tables import columns, reasons
+from analysis.methods.crossed_effects import Arm, Level, crossed_contrast
+from analysis.methods.small_samples import CONFIDENCE
+from analysis.methods.t_and_f_tests import t_bounds
+from analysis.tables import reasons
 
 FEWEST_FOR_TREND = 3
 MOST_ENUMERATED = 9  # orders of ten LLMs are 3.6 million
 STUDY = ("study", "evidence_from", "specification")
 LLM = ("scoring_set", "llm")
+NOBODY = (None, None)
 COMPUTED = re.compile(r"(?P<llm>.+)@(?P<chat>chat-)?[0-9a-f]+/(?P=llm)")  # what bais calls its own sets of scorings
 REGIMES = ("different_anchors", "standard")
-
-CONTRASTS = columns(
-    "varchar: study scoring_set llm scoring_set_b llm_b comparison evidence_from specification metric",
-    "double: estimate low high df confidence",
-    "bigint: n_questions n_comparisons",
-    "varchar: method reason",
-)
-TRENDS = columns(
-    "varchar: study evidence_from specification metric",
-    "double: slope low high df confidence rank_correlation p_rank least_p_rank",
-    "bigint: n_llms n_llms_left_out",
-    "varchar: method reason",
-)
+WITHOUT_INTERVAL = {"no_pair": "no_questions", "one_item": "one_question"}
 
 
 def contrasts(values):
-    """Differences of a metric, paired by question: between LLMs, and between the two regimes of anchors of an LLM.
+    """Means of a metric over questions, and its differences between LLMs and between the regimes of anchors of an LLM.
 
     Parameters
     ----------
@@ -47,58 +37,55 @@ def contrasts(values):
     Yields
     ------
     dict
-        With the columns of `CONTRASTS` but `metric`. Of two LLMs, each ordered pair: the mean over questions of the
-        first less the second, a question being the mean over the variations that both have. Of regimes, different
-        anchors less standard ones, over the questions that have both.
-
-    References
-    ----------
-    Student (1908), The probable error of a mean, Biometrika 6(1): the paired t interval, n questions - 1 df.
+        Rows of `inference.anchor_sensitivities` but `metric`, from crossed contrasts whose items are questions, each
+        the mean of its variations. Of `anchors` it is the metric itself, which holds the high anchor against the low
+        one; of `llms` each ordered pair, the first less the second over the variations that both have; of `regimes`
+        different anchors less standard ones, over the questions that have both.
     """
     for study, of_study in _grouped(values, STUDY).items():
         of_llms = _grouped(of_study, LLM)
         pairs = [(one, other) for one, other in permutations(of_llms, 2) if one[1] != other[1]]
+        for llm, rows in of_llms.items():
+            yield _contrast("anchors", study, llm, NOBODY, [rows]) | {"n_variations": len(rows)}
         for one, other in pairs:
-            by_variation = {row["variation"]: row for row in of_llms[other]}
-            shared = [
-                (row["question"], [row], [by_variation[row["variation"]]])
-                for row in of_llms[one]
-                if row["variation"] in by_variation
-            ]
-            yield _contrast("llms", study, one, other, shared, len(pairs) // 2)
-        by_regime = {llm: shared for llm, rows in of_llms.items() if (shared := _in_both_regimes(rows))}
-        for llm, shared in by_regime.items():
-            yield _contrast("regimes", study, llm, (None, None), shared, len(by_regime))
+            both = _in_common("variation", [of_llms[one], of_llms[other]])
+            yield _contrast("llms", study, one, other, both) | {"n_comparisons": len(pairs) // 2}
+        by_regime = {
+            llm: _in_common("question", [[row for row in rows if row["anchor_regime"] == name] for name in REGIMES])
+            for llm, rows in of_llms.items()
+        }
+        has_both = {llm: arms for llm, arms in by_regime.items() if all(arms)}
+        for llm, arms in has_both.items():
+            yield _contrast("regimes", study, llm, NOBODY, arms) | {"n_comparisons": len(has_both)}
 
 
-def _in_both_regimes(rows):
-    questions = []
-    for (question,), of_question in _grouped(rows, ("question",)).items():
-        different, standard = ([row for row in of_question if row["anchor_regime"] == regime] for regime in REGIMES)
-        if different and standard:
-            questions.append((question, different, standard))
-    return questions
+def _in_common(name, arms):
+    """Return those rows of each of two arms that have what stands in this column in the other arm too."""
+    shared = set.intersection(*({row[name] for row in rows} for rows in arms))
+    return [[row for row in rows if row[name] in shared] for rows in arms]
 
 
-def _contrast(comparison, study, one, other, shared, n_comparisons):
-    """Average over questions what the first rows of each have more than the second."""
-    differences, why = {}, None
-    for question, rows, others in shared:
-        why = why or next((row["reason"] for row in rows + others if row["value"] is None), None)
-        if why is None:
-            difference = np.mean([row["value"] for row in rows]) - np.mean([row["value"] for row in others])
-            differences.setdefault(question, []).append(difference)
-    interval = Interval(None, None, None, reason=why)
+def _contrast(comparison, study, one, other, arms):
+    """Average over questions what the first of one or two arms has more than the second."""
+    questions = sorted({row["question"] for rows in arms for row in rows})
+    why = next((row["reason"] for rows in arms for row in rows if row["value"] is None), None)
     if why is None:
-        interval = interval_over_questions([np.mean(values) for values in differences.values()], confidence=CONFIDENCE)
+        level = crossed_contrast(*(_arm(rows, questions) for rows in arms)).over_items
+    else:
+        level = Level(None, None, None, reason=why)
     return {
         **dict(zip(STUDY, study, strict=True)), **dict(zip(LLM, one, strict=True)),
         "scoring_set_b": other[0], "llm_b": other[1], "comparison": comparison,
-        "estimate": interval.estimate, "low": interval.low, "high": interval.high, "df": interval.df,
-        "confidence": CONFIDENCE,
-        "n_questions": len({question for question, *_ in shared}), "n_comparisons": n_comparisons,
-        "method": "paired t over questions", "reason": interval.reason,
+        "estimate": level.estimate, "low": level.low, "high": level.high, "df": level.df, "confidence": CONFIDENCE,
+        "n_questions": len(questions), "method": "t over questions" if len(arms) < 2 else "paired t over questions",
+        "reason": WITHOUT_INTERVAL.get(level.reason, level.reason),
     }  # fmt: skip
+
+
+def _arm(rows, questions):
+    places = np.array([questions.index(row["question"]) for row in rows], int)
+    n = np.bincount(places, minlength=len(questions))
+    return Arm(n[None], np.bincount(places, [row["value"] for row in rows], len(questions))[None])
 
 
 def trends(means, parameters):
@@ -116,8 +103,8 @@ def trends(means, parameters):
     Yields
     ------
     dict
-        With the columns of `TRENDS` but `metric`: the slope of least squares over LLMs, in the unit of the metric per
-        tenfold number of parameters, and Spearman's rank correlation.
+        Rows of `inference.sensitivity_trends` but `metric`: the slope of least squares over LLMs, in the unit of the
+        metric per tenfold number of parameters, and Spearman's rank correlation.
 
     References
     ----------
@@ -136,7 +123,7 @@ def trends(means, parameters):
                 size.append(np.log10(parameters[llm]))
                 mean.append(estimate)
         yield {
-            **dict(zip(STUDY, study, strict=True)), **_trend(np.array(size), np.array(mean), dict.fromkeys(why)),
+            **dict(zip(STUDY, study, strict=True)), **_trend(size, mean, dict.fromkeys(why)),
             "confidence": CONFIDENCE, "n_llms": len(size), "n_llms_left_out": len(of_llms) - len(size),
             "method": "least squares over LLMs; Spearman, "
             + ("all orders" if len(size) <= MOST_ENUMERATED else "t approximation"),
@@ -150,17 +137,13 @@ def _preferred(row):
 
 
 def _trend(size, mean, why):
-    n = len(size)
-    if n < FEWEST_FOR_TREND:
+    if len(size) < FEWEST_FOR_TREND:
         return {"reason": reasons("too_few_llms", *why)}
     if not np.ptp(size) > 0 or not np.ptp(mean) > 0:
         return {"reason": "zero_variance"}
-    centred = size - size.mean()
-    slope = float(centred @ mean / (centred @ centred))
-    left = mean - mean.mean() - slope * centred
-    error = float(np.sqrt(left @ left / (n - 2) / (centred @ centred)))
-    low, high = t_bounds(slope, error, n - 2, CONFIDENCE)
-    return {"slope": slope, "low": low, "high": high, "df": n - 2, **rank_correlation(size, mean)}
+    df, line = len(size) - 2, stats.linregress(size, mean)
+    low, high = t_bounds(line.slope, line.stderr, df, CONFIDENCE)
+    return {"slope": line.slope, "low": low, "high": high, "df": df, **rank_correlation(size, mean)}
 
 
 def rank_correlation(x, y):
@@ -181,14 +164,11 @@ def rank_correlation(x, y):
     ----------
     Spearman (1904), The proof and measurement of association between two things, American Journal of Psychology 15.
     """
-    ranks = [mid_ranks(values) - (len(x) + 1) / 2 for values in (x, y)]
-    first, second = (vector / np.sqrt(vector @ vector) for vector in ranks)
-    correlation = float(np.clip(first @ second, -1, 1))
+    correlation, p_value = stats.spearmanr(x, y)
     if len(x) > MOST_ENUMERATED:
-        with np.errstate(divide="ignore"):
-            statistic = correlation * np.sqrt((len(x) - 2) / np.float64(1 - correlation**2))
-        return {"rank_correlation": correlation, "p_rank": two_sided_p(statistic, len(x) - 2), "least_p_rank": None}
-    distances = np.abs(second[_orders(len(x))] @ first)
+        return {"rank_correlation": correlation, "p_rank": p_value, "least_p_rank": None}
+    first, second = (stats.zscore(stats.rankdata(values)) for values in (x, y))
+    distances = np.abs(second[_orders(len(x))] @ first) / len(x)
     p_value, least = (float((distances >= limit - 1e-12).mean()) for limit in (abs(correlation), distances.max()))
     return {"rank_correlation": correlation, "p_rank": p_value, "least_p_rank": least}
 

@@ -9,9 +9,9 @@ differs from it in `specification` alone.
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
-from analysis.methods.small_samples import CONFIDENCE, Interval
-from analysis.papers.anchor_contrasts import CONTRASTS, TRENDS, contrasts, trends
+from analysis.papers.anchor_contrasts import contrasts, trends
 from analysis.papers.attribution import (
     DRAWS,
     PUBLISHED_FLIPS,
@@ -22,74 +22,28 @@ from analysis.papers.attribution import (
     drawn_band,
     drawn_flips_p,
     exact_band,
-    interval_over_questions,
     missing_mass,
-    normalised,
     paired_t,
     sensitivity_score,
     soft_expectation,
     stars_of,
     wilcoxon_pratt,
 )
-from analysis.tables import columns, reasons
+from analysis.tables import declared, reasons
 
 NO_SAMPLE = "V0"  # the question that LLMs may know with its answer: it has rows, and stays out of means
 QUESTION = ["study", "scoring_set", "scoring", "llm", "variation", "question", "evidence_from"]
 
-OF_LLM = ("study", "scoring_set", "llm", "evidence_from", "specification")
-
-SOFT_EXPECTATIONS = columns(
-    "varchar: study scoring_set scoring llm variation question evidence_from specification anchor_direction",
-    "double: anchor",
-    "varchar: response_unit",
-    "bigint: n_targets n_trials n_trials_read",
-    "double: soft_ev missing_mass band_low band_high",
-    "varchar: method",
-    "bigint: seed",
-    "varchar: reason",
+# of the rows of all five parts; each has some of them
+MEASURED = {"part": "varchar"} | declared(
+    "soft_expectations", "anchor_effects", "sensitivity_scores", "anchor_sensitivities", "sensitivity_trends"
 )
-ANCHOR_EFFECTS = columns(
-    "varchar: study scoring_set scoring llm variation question anchor_regime evidence_from specification",
-    "double: anchor_low anchor_high delta_ev mean_difference t p_t wilcoxon p_wilcoxon p_permutation",
-    "varchar: call_behaviour stars_behaviour stars_wilcoxon stars_permutation",
-    "double: delta_attribution multiplier p_attribution",
-    "varchar: call_attribution stars_attribution",
-    "double: lag_1_correlation",
-    "bigint: n_targets",
-    "varchar: method",
-    "bigint: seed",
-    "varchar: reason",
-)
-SENSITIVITY_SCORES = columns(
-    "varchar: study scoring_set scoring llm variation question anchor_regime evidence_from specification",
-    "boolean: is_in_means",
-    "double: behaviour weight_behaviour attribution weight_attribution robustness",
-    "bigint: concordance",
-    "double: abss",
-    "varchar: reason",
-)
-ANCHOR_SENSITIVITIES = columns(
-    "varchar: study scoring_set llm evidence_from specification metric",
-    "double: estimate low high df confidence",
-    "bigint: n_questions n_variations",
-    "varchar: method reason",
-)
-MEASURED = {
-    "part": "varchar", **SOFT_EXPECTATIONS, **ANCHOR_EFFECTS, **SENSITIVITY_SCORES, **ANCHOR_SENSITIVITIES, **CONTRASTS,
-    **TRENDS,
-}  # fmt: skip
 
 
-class Rule(NamedTuple):
-    """Where the scores of a rule stand, and the attributions to the anchor that are known of it."""
-
-    scores: str
-    attributions: dict[str, str]
-
-
+# where the scores of a rule stand, and the attributions to the anchor that are known of it
 RULES = {
-    "published": Rule("log_probability", {"banzhaf": "banzhaf_anchor", "shapley": "shapley_anchor"}),
-    "aligned": Rule("aligned_log_probability", {"banzhaf": "aligned_banzhaf_anchor"}),
+    "published": ("log_probability", {"banzhaf": "banzhaf_anchor", "shapley": "shapley_anchor"}),
+    "aligned": ("aligned_log_probability", {"banzhaf": "aligned_banzhaf_anchor"}),
 }
 
 
@@ -147,7 +101,7 @@ class Cell(NamedTuple):
 
 
 def measured_rows(scores, parameters):
-    """Rows of the six tables, each with the name of its table in `part`.
+    """Rows of the five tables, each with the name of its table in `part`.
 
     Parameters
     ----------
@@ -189,24 +143,24 @@ def measured_rows(scores, parameters):
     yield from ({"part": "sensitivity_scores", **row} for row in abss)
     for metric, rows in (("delta_ev", effects), ("abss", abss)):
         values = [{"reason": None, **row, "value": row.get(metric)} for row in rows if row["question"] != NO_SAMPLE]
-        means = list(_means(values))
-        yield from ({"part": "anchor_sensitivities", "metric": metric, **row} for row in means)
-        yield from ({"part": "sensitivity_contrasts", "metric": metric, **row} for row in contrasts(values))
+        compared = list(contrasts(values))
+        means = [row for row in compared if row["comparison"] == "anchors"]
+        yield from ({"part": "anchor_sensitivities", "metric": metric, **row} for row in compared)
         yield from ({"part": "sensitivity_trends", "metric": metric, **row} for row in trends(means, parameters))
 
 
 def _cell(rows, rule):
     """Read what was scored by a rule; recorded files know the published one alone."""
     rows = rows.sort_values("target")
-    anchor = float(rows["anchor"].iloc[0])
-    scores = rows[RULES[rule].scores].to_numpy(float)
+    anchor, (of_scores, of_attributions) = float(rows["anchor"].iloc[0]), RULES[rule]
+    scores = rows[of_scores].to_numpy(float)
     n_targets = int(np.isfinite(scores).sum())
     if rule != "published" and not n_targets:
         return Cell(anchor, n_targets, None, {}, "not_recoverable")
     if not np.array_equal(rows["target"], TARGETS) or n_targets < len(TARGETS):
         return Cell(anchor, n_targets, None, {}, "missing_targets")
     attributions = {}
-    for kind, column in RULES[rule].attributions.items():
+    for kind, column in of_attributions.items():
         values = rows[column].to_numpy(float)
         attributions[kind] = values if np.isfinite(values).all() else None
     return Cell(anchor, n_targets, scores, attributions)
@@ -243,11 +197,11 @@ def _effect(low, high, specification):
         return row | {"reason": reason}, {"reason": reason}
     delta_ev = float(soft_expectation(high.scores) - soft_expectation(low.scores))
     row |= {"delta_ev": delta_ev, "call_behaviour": _call("B", delta_ev)}
-    row |= _tests(high.scores - low.scores, normalised(high.scores) - normalised(low.scores), chosen)
+    row |= _tests(high.scores - low.scores, special.log_softmax(high.scores) - special.log_softmax(low.scores), chosen)
     p_behaviour = row["p_permutation"] if chosen.block else row["p_t"]
     p_robust = [row["p_permutation"]] if chosen.block else [row["p_wilcoxon"], row["p_permutation"]]
-    row["stars_behaviour"] = _stars(p_behaviour)
-    row["stars_wilcoxon"], row["stars_permutation"] = _stars(row["p_wilcoxon"]), _stars(row["p_permutation"])
+    row |= {f"stars_{test}": stars_of(row[f"p_{test}"]) for test in ("wilcoxon", "permutation")}
+    row["stars_behaviour"] = stars_of(p_behaviour)
     why = [
         "targets_not_independent" if chosen.block else None,
         None if np.isfinite(p_behaviour) else "zero_variance",
@@ -257,10 +211,11 @@ def _effect(low, high, specification):
         missing = "not_recoverable" if chosen.attribution == "shapley" else "no_attribution"
         return row | {"reason": reasons(*why, missing)}, {"reason": missing}
     differences = high_values - low_values
-    delta, p_attribution = _attribution(differences, chosen.block)
+    delta = float(differences.mean())
+    p_attribution = block_flips_p(differences, chosen.block) if chosen.block else paired_t(differences)[1]
     row |= {
         "delta_attribution": delta, "multiplier": float(np.exp(delta)), "p_attribution": p_attribution,
-        "call_attribution": _call("A", delta), "stars_attribution": _stars(p_attribution),
+        "call_attribution": _call("A", delta), "stars_attribution": stars_of(p_attribution),
         "reason": reasons(*why, None if np.isfinite(p_attribution) else "attribution_zero_variance"),
     }  # fmt: skip
     if not np.isfinite([p_behaviour, p_attribution, *p_robust]).all():
@@ -285,11 +240,6 @@ def _tests(raw, within, chosen):
     }
 
 
-def _attribution(differences, block):
-    p_value = block_flips_p(differences, block) if block else paired_t(differences)[1]
-    return float(differences.mean()), p_value
-
-
 def _lag_1_correlation(differences):
     if not min(np.ptp(differences[1:]), np.ptp(differences[:-1])) > 0:
         return np.nan
@@ -298,30 +248,3 @@ def _lag_1_correlation(differences):
 
 def _call(letter, difference):
     return f"{letter}{'+' if difference > 0 else '-' if difference < 0 else '0'}"
-
-
-def _stars(p_value):
-    return stars_of(p_value) if np.isfinite(p_value) else None
-
-
-def _means(values):
-    """Average an LLM's variations over questions, each question being the mean of its variations."""
-    of_llms = {}
-    for row in values:
-        of_llms.setdefault(tuple(row[name] for name in OF_LLM), []).append(row)
-    for key, of_llm in of_llms.items():
-        questions, why = {}, None
-        for row in of_llm:
-            questions.setdefault(row["question"], []).append(row["value"])
-            if row["value"] is None:
-                why = why or row["reason"]
-        if why is None:
-            interval = interval_over_questions([np.mean(of_question) for of_question in questions.values()])
-        else:
-            interval = Interval(None, None, None, reason=why)
-        yield {
-            **dict(zip(OF_LLM, key, strict=True)),
-            "estimate": interval.estimate, "low": interval.low, "high": interval.high, "df": interval.df,
-            "confidence": CONFIDENCE, "n_questions": len(questions), "n_variations": len(of_llm),
-            "method": "t over questions", "reason": interval.reason,
-        }  # fmt: skip

@@ -5,13 +5,9 @@ Everything here starts from log-probabilities of a fixed set of targets, the ans
 
 from functools import lru_cache
 from itertools import product
-from math import factorial
 
 import numpy as np
-from scipy import special
-
-from analysis.methods.small_samples import CONFIDENCE, Interval
-from analysis.methods.t_and_f_tests import t_bounds
+from scipy import special, stats
 
 TARGETS = np.arange(101)
 DRAWS = 100
@@ -24,23 +20,6 @@ CONCORDANCE_BONUS = 0.15
 LEAST_WEIGHT = 0.2  # of both sides, above which they can agree
 ROUNDING = 1e-3  # by which the probabilities of all targets may exceed 1
 STARS = ((0.01, "***"), (0.05, "**"), (0.1, "*"))
-
-
-def normalised(scores):
-    """Log-probabilities within the set of targets.
-
-    Parameters
-    ----------
-    scores : array_like, shape (..., T)
-        Log-probability of each target in nats, unnormalised: the targets are a few of all texts.
-
-    Returns
-    -------
-    numpy.ndarray, shape (..., T)
-        In nats; the exponentials add up to 1.
-    """
-    scores = np.asarray(scores, float)
-    return scores - special.logsumexp(scores, axis=-1, keepdims=True)
 
 
 def soft_expectation(scores, targets=TARGETS):
@@ -62,7 +41,7 @@ def soft_expectation(scores, targets=TARGETS):
     ----------
     Valencia-Clavijo (2025), Anchors in the Machine, section 3.2, steps 4 and 5.
     """
-    return np.exp(normalised(scores)) @ np.asarray(targets, float)
+    return special.softmax(scores, axis=-1) @ np.asarray(targets, float)
 
 
 def missing_mass(scores):
@@ -105,7 +84,7 @@ def drawn_band(scores):
     ----------
     Valencia-Clavijo (2025), section 3.2, step 5 and footnote 2.
     """
-    cumulated = np.exp(normalised(scores)).cumsum()
+    cumulated = special.softmax(scores).cumsum()
     uniform, resample = _uniform_numbers()
     first = np.append(uniform.searchsorted(cumulated[:-1] / cumulated[-1]), uniform.size)
     answers = np.repeat(TARGETS.astype(float), np.diff(first, prepend=0))
@@ -141,7 +120,7 @@ def exact_band(scores):
     """
     n_sums = DRAWS * int(TARGETS[-1]) + 1
     length = 1 << n_sums.bit_length()
-    transformed = np.fft.rfft(np.exp(normalised(scores)), length)
+    transformed = np.fft.rfft(special.softmax(scores), length)
     cumulated = np.fft.irfft(transformed**DRAWS, length)[:n_sums].clip(0).cumsum()
     low, high = cumulated.searchsorted(np.array(BAND) * cumulated[-1])
     return low / DRAWS, high / DRAWS
@@ -160,10 +139,7 @@ def paired_t(differences):
         NaN where the differences do not vary.
     """
     d = np.asarray(differences, float)
-    if not np.ptp(d) > 1e-12 * np.abs(d).max():
-        return np.nan, np.nan
-    statistic = d.mean() / np.sqrt(d.var(ddof=1) / len(d))
-    return float(statistic), float(2 * special.stdtr(len(d) - 1, -abs(statistic)))
+    return tuple(stats.ttest_1samp(d, 0)) if np.ptp(d) > 1e-12 * np.abs(d).max() else (np.nan, np.nan)
 
 
 def wilcoxon_pratt(differences):
@@ -182,23 +158,10 @@ def wilcoxon_pratt(differences):
     ----------
     Pratt (1959), Remarks on zeros and ties in the Wilcoxon signed rank procedures, JASA 54, 655-667.
     """
-    d = np.asarray(differences, float)
-    if not d.any():
+    if not np.any(differences):
         return np.nan, np.nan
-    ranks = mid_ranks(np.abs(d))
-    positive, negative = ranks[d > 0].sum(), ranks[d < 0].sum()
-    n, n_zero = len(d), int((d == 0).sum())
-    mean = (n * (n + 1) - n_zero * (n_zero + 1)) / 4
-    _, ties = np.unique(ranks[d != 0], return_counts=True)
-    variance = n * (n + 1) * (2 * n + 1) - n_zero * (n_zero + 1) * (2 * n_zero + 1) - (ties**3 - ties).sum() / 2
-    z = (positive - mean) / np.sqrt(variance / 24)
-    return float(min(positive, negative)), float(2 * special.ndtr(-abs(z)))
-
-
-def mid_ranks(values):
-    """Return the rank of each value, from 1; equal values share the mean of their ranks."""
-    _, place, alike = np.unique(np.asarray(values, float), return_inverse=True, return_counts=True)
-    return (alike.cumsum() - (alike - 1) / 2)[place]
+    test = stats.wilcoxon(differences, zero_method="pratt", method="asymptotic")
+    return test.statistic, test.pvalue
 
 
 def drawn_flips_p(differences):
@@ -263,66 +226,6 @@ def _all_flips(n):
     return np.array(list(product((-1.0, 1.0), repeat=n)))
 
 
-def shapley(values):
-    """Shapley values of the players of a game.
-
-    Parameters
-    ----------
-    values : array_like, shape (2**n, ...)
-        Worth of each coalition; bit i of the index says whether player i is in it.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n, ...)
-        In the unit of `values`. They add up to the worth of all players less that of none.
-
-    References
-    ----------
-    Shapley (1953), A value for n-person games, Contributions to the Theory of Games II.
-    """
-    n = _n_players(values)
-    by_size = [factorial(size) * factorial(n - size - 1) / factorial(n) for size in range(n)]
-    return _weighted_marginals(values, by_size)
-
-
-def banzhaf(values):
-    """Banzhaf values of the players of a game: plain means over coalitions, which need not add up to anything.
-
-    Parameters
-    ----------
-    values : array_like, shape (2**n, ...)
-        As for `shapley`.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n, ...)
-
-    References
-    ----------
-    Banzhaf (1965), Weighted voting doesn't work, Rutgers Law Review 19, 317-343.
-    """
-    n = _n_players(values)
-    return _weighted_marginals(values, [1 / 2 ** (n - 1)] * n)
-
-
-def _n_players(values):
-    n = max(len(values), 1).bit_length() - 1
-    if n < 1 or len(values) != 2**n:
-        raise ValueError(f"need the worth of 2, 4, 8, ... coalitions, got {len(values)}")
-    return n
-
-
-def _weighted_marginals(values, by_size):
-    worth = np.asarray(values, float)
-    coalitions = np.arange(len(worth))
-    weights = np.array([by_size[min(size, len(by_size) - 1)] for size in map(int.bit_count, coalitions.tolist())])
-    marginals = []
-    for player in range(len(by_size)):
-        without = coalitions[coalitions & 1 << player == 0]
-        marginals.append(np.tensordot(weights[without], worth[without | 1 << player] - worth[without], axes=1))
-    return np.array(marginals)
-
-
 def weight_of(p_value):
     """Weight of evidence that the ABSS takes a p value for: 0 at 1, and 1 at .001 and below.
 
@@ -343,8 +246,8 @@ def weight_of(p_value):
 
 
 def stars_of(p_value):
-    """Return the stars of a p value: three below .01, two below .05, one below .1, else none."""
-    return next((stars for level, stars in STARS if p_value < level), "")
+    """Return the stars of a p value: three below .01, two below .05, one below .1, else none; None where it is NaN."""
+    return next((stars for level, stars in STARS if p_value < level), "" if np.isfinite(p_value) else None)
 
 
 def sensitivity_score(delta_ev, delta_attribution, p_behaviour, p_attribution, p_robust):
@@ -391,30 +294,3 @@ def sensitivity_score(delta_ev, delta_attribution, p_behaviour, p_attribution, p
         "abss": robustness * (behaviour * of_behaviour + attribution * of_attribution)
         + CONCORDANCE_BONUS * concordance,
     }
-
-
-def interval_over_questions(values, *, confidence=CONFIDENCE):
-    """Student's t interval of a mean over questions, which are a sample of questions as targets are not.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        One number per question, in any unit.
-    confidence : float in (0, 1)
-
-    Returns
-    -------
-    Interval
-        With n - 1 degrees of freedom; without bounds for fewer than two questions (`one_question`) or where all are
-        equal (`zero_variance`), and without an estimate for none (`no_questions`).
-    """
-    y = np.asarray(values, float)
-    if not len(y):
-        return Interval(None, None, None, reason="no_questions")
-    estimate = float(y.mean())
-    if len(y) == 1:
-        return Interval(estimate, None, None, reason="one_question")
-    if np.ptp(y) <= 1e-12 * max(1.0, np.abs(y).max()):
-        return Interval(estimate, None, None, reason="zero_variance")
-    error = float(np.sqrt(y.var(ddof=1) / len(y)))
-    return Interval(estimate, *t_bounds(estimate, error, len(y) - 1, confidence), len(y) - 1)

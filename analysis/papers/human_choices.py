@@ -5,22 +5,17 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+from scipy import stats
 
 from analysis.methods.linear_mixed_model import NotFittedError, RandomTerm, fit
-from analysis.methods.power import ALPHA, POWER, detectable_shift
+from analysis.methods.power import ALPHA, POWER, normal_ratio, smallest, t_test_power
 from analysis.methods.small_samples import CONFIDENCE
 from analysis.methods.t_and_f_tests import t_bounds, two_sided_p
-from analysis.tables import columns, first_reason
+from analysis.tables import declared, first_reason
 
 FEWEST_PARTICIPANTS = 10
 MOST_PARTICIPANTS = 1_000_000
-COLUMNS = columns(
-    "varchar: study outcome method estimand",
-    "double: estimate std_error low high confidence df statistic p_value",
-    "bigint: n_participants n_choices n_summary n_original participants_needed",
-    "varchar: reason",
-)
+COLUMNS = declared("human_choice_effects")
 
 
 class Design(NamedTuple):
@@ -46,10 +41,20 @@ def design_of(choices):
     Returns
     -------
     Design
+
+    Raises
+    ------
+    NotFittedError
+        `too_few_participants`, `rank_deficient`.
     """
     is_product = pd.get_dummies(choices["product"]).to_numpy(float)
     is_summary = (choices["format"] == "summary").to_numpy(float)
-    return Design(np.column_stack([is_summary, is_product]), choices["participant"].to_numpy())
+    design = Design(np.column_stack([is_summary, is_product]), choices["participant"].to_numpy())
+    if len(set(design.participants)) < FEWEST_PARTICIPANTS or design.df < 1:
+        raise NotFittedError("too_few_participants")
+    if np.linalg.matrix_rank(design.matrix) < design.matrix.shape[1]:
+        raise NotFittedError("rank_deficient")
+    return design
 
 
 def chi_square(n_summary, k_summary, n_original, k_original, *, yates):
@@ -113,7 +118,7 @@ def gee_effect(choices, *, confidence=CONFIDENCE):
 
     import statsmodels.api as sm
 
-    design = _checked(choices)
+    design = design_of(choices)
     chosen = choices["is_target_chosen"].to_numpy(float)
     for groups in (choices["product"], choices["format"]):
         if pd.Series(chosen).groupby(groups.to_numpy()).nunique().lt(2).any():
@@ -157,7 +162,7 @@ def payment_effect(choices, *, confidence=CONFIDENCE):
     changes within a participant, so t has choices less participants less the effects other than one intercept.
     """
     paid = choices[np.isfinite(choices["relative_payment"].astype(float))]
-    design = _checked(paid)
+    design = design_of(paid)
     n_choices, ones = len(paid), np.ones(len(paid))
     people = RandomTerm("participant", design.participants, ["intercept"], ones[:, None])
     fitted = fit(design.matrix, [people], ones, paid["relative_payment"].to_numpy(float), 0 * ones)
@@ -184,22 +189,13 @@ def participants_needed(estimate, std_error, n_participants, n_effects, *, alpha
     int or None
         None where no number that can be recruited does.
     """
-    unit_error = std_error * math.sqrt(n_participants)
-
-    def is_enough(number):
-        return abs(estimate) * math.sqrt(number) / unit_error >= detectable_shift(
-            number - n_effects, alpha=alpha, wanted=wanted
-        )
-
-    low, high = n_effects + 1, n_effects + 2
-    while not is_enough(high):
-        low, high = high, 2 * high
-        if high > MOST_PARTICIPANTS:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return high
+    effect = abs(estimate) / (std_error * math.sqrt(n_participants))
+    needed = smallest(
+        normal_ratio(effect, alpha, wanted),
+        n_effects + 2,
+        lambda number: t_test_power(effect * math.sqrt(number), number - n_effects, alpha=alpha) >= wanted,
+    )
+    return needed if needed and needed <= MOST_PARTICIPANTS else None
 
 
 def human_choice_effects(choices, *, confidence=CONFIDENCE):
@@ -218,14 +214,7 @@ def human_choice_effects(choices, *, confidence=CONFIDENCE):
     """
     for study, rows in choices[choices["is_counted"]].groupby("study", sort=True):
         rows = rows.sort_values(["participant", "pair"])
-        is_summary = rows["format"] == "summary"
-        keys = {
-            "study": study,
-            "n_participants": rows["participant"].nunique(),
-            "n_choices": len(rows),
-            "n_summary": int(is_summary.sum()),
-            "n_original": int((~is_summary).sum()),
-        }
+        keys, is_summary = {"study": study, **_sizes(rows)}, rows["format"] == "summary"
         chosen = rows["is_target_chosen"].astype(bool)
         counts = keys["n_summary"], int(chosen[is_summary].sum()), keys["n_original"], int(chosen[~is_summary].sum())
         for method, yates in (("chi_square_yates", True), ("chi_square", False)):
@@ -237,17 +226,12 @@ def human_choice_effects(choices, *, confidence=CONFIDENCE):
                 "reason": first_reason(one_format=not (counts[0] and counts[2]), zero_variance=math.isnan(p_value)),
             }  # fmt: skip
         paid = rows[np.isfinite(rows["relative_payment"].astype(float))]
-        of_payment = {
-            "n_participants": paid["participant"].nunique(),
-            "n_choices": len(paid),
-            "n_summary": int((paid["format"] == "summary").sum()),
-            "n_original": int((paid["format"] != "summary").sum()),
-        }
-        for outcome, method, estimand, estimate_of, own in (
-            ("choice", "gee_exchangeable", "log_odds_ratio", gee_effect, {}),
-            ("payment", "linear_mixed_model", "share_of_price", payment_effect, of_payment),
+        for outcome, method, estimand, estimate_of, entering in (
+            ("choice", "gee_exchangeable", "log_odds_ratio", gee_effect, rows),
+            ("payment", "linear_mixed_model", "share_of_price", payment_effect, paid),
         ):
-            row = {**keys, **own, "outcome": outcome, "method": method, "estimand": estimand, "confidence": confidence}
+            row = keys | _sizes(entering) | {"outcome": outcome, "method": method, "estimand": estimand}
+            row["confidence"] = confidence
             try:
                 effect = estimate_of(rows, confidence=confidence)
                 n_effects = 1 + rows["product"].nunique()
@@ -258,67 +242,12 @@ def human_choice_effects(choices, *, confidence=CONFIDENCE):
             yield row
 
 
-def simulated_choices(n_participants, rng, *, log_odds_ratio=1.55, payment_added=0.045, n_pairs=10):
-    """Draw a study whose truth is known.
-
-    Parameters
-    ----------
-    n_participants : int
-    rng : numpy.random.Generator
-    log_odds_ratio : float
-        Of choosing the target after a summary, in the population: the effect that `gee_effect` estimates.
-    payment_added : float
-        What a summary adds to the payment, as a share of the price.
-    n_pairs : int
-        Half of which a participant reads as summaries, one condition the odd ones and the other the even ones.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The columns of a file of `bais import --format human-choices`, and `is_target_chosen` and `relative_payment`.
-
-    Notes
-    -----
-    A participant's choices are correlated normals that fall below the normal quantile of their probability, so that
-    each probability, and with it the odds ratio, is exact whatever the correlation.
-    """
-    person, pair = (index.ravel() for index in np.indices((n_participants, n_pairs)))
-    condition = person % 2
-    is_summary = (pair + condition) % 2 == 0
-    level = np.linspace(-0.6, 0.8, n_pairs)[pair]
-    probability = special.expit(level + log_odds_ratio * is_summary)
-    shared = 0.3
-    latent = math.sqrt(shared) * rng.standard_normal(n_participants)[person]
-    latent += math.sqrt(1 - shared) * rng.standard_normal(len(person))
-    is_chosen = latent < special.ndtri(probability)
-    price = np.round(np.linspace(12, 80, n_pairs), 2)[pair]
-    payment = 1.1 + payment_added * is_summary + np.linspace(-0.1, 0.1, n_pairs)[pair]
-    payment += 0.12 * rng.standard_normal(n_participants)[person] + 0.13 * rng.standard_normal(len(person))
-    payment = np.maximum(payment, 0)
-    return pd.DataFrame(
-        {
-            "participant": [f"person-{number + 1:03}" for number in person],
-            "pair": [f"M{number + 1}|W{number + 1}" for number in pair],
-            "product": [f"product-{number + 1:02}" for number in pair],
-            "format": np.where(is_summary, "summary", "original"),
-            "condition": np.where(condition == 0, "A", "B"),
-            "target": [f"M{number + 1}" for number in pair],
-            "chosen": [f"{'M' if chosen else 'W'}{number + 1}" for number, chosen in zip(pair, is_chosen, strict=True)],
-            "price": price,
-            "willingness_to_pay": price * payment,
-            "is_target_chosen": is_chosen,
-            "relative_payment": payment,
-        }
-    )
-
-
-def _checked(choices):
-    design = design_of(choices)
-    if len(set(design.participants)) < FEWEST_PARTICIPANTS or design.df < 1:
-        raise NotFittedError("too_few_participants")
-    if np.linalg.matrix_rank(design.matrix) < design.matrix.shape[1]:
-        raise NotFittedError("rank_deficient")
-    return design
+def _sizes(choices):
+    n_summary = int((choices["format"] == "summary").sum())
+    return {
+        "n_participants": choices["participant"].nunique(), "n_choices": len(choices), "n_summary": n_summary,
+        "n_original": len(choices) - n_summary,
+    }  # fmt: skip
 
 
 def _tested(estimate, std_error, df, confidence):

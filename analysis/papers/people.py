@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from analysis.counts import ANCHORING
+from analysis.counts import ANCHORING, Summary
 from analysis.engine.grid import Grid, by_measure, or_none
 from analysis.methods.crossed_effects import entering
 from analysis.methods.small_samples import CONFIDENCE
@@ -11,6 +11,7 @@ from analysis.methods.t_and_f_tests import satterthwaite_df
 from analysis.tables import columns, reasons
 
 SIDES = ("low", "high")
+MEASURES_OF_SHARES = ("risk_difference", "log_odds_ratio", "d")
 TAIL = (1 + CONFIDENCE) / 2
 NORMAL = special.ndtri(TAIL)
 ROUNDING = 5e-16  # a variance of shares below it is none
@@ -112,41 +113,33 @@ def _of_anchors(rows):
     has_both = (n > 0).all()
     anchor_values = rows["anchor_value"].to_numpy(float)
     anchors = [_mean_of_known(anchor_values[side], counts[side]) for side in is_side]
-    of_scales = {
-        scale: [_mean_and_variance(values[side], counts[side]) for side in is_side]
-        for scale, values in (("as_answered", answers), ("ranks", _midranks(answers, counts)))
-    }
-    variances = [variance for _, variance in of_scales["as_answered"]]
+    (low, high), variances = _means_and_variances(answers, counts, is_side)
     codes = {
         "no_low_anchor": not n[0], "no_high_anchor": not n[1], "equal_anchors": anchors[0] == anchors[1],
         "no_anchor_value": has_both and not np.isfinite(anchors).all(),
-        "one_trial": n[n > 0].min() == 1, "zero_variance": variances == [0, 0],
+        "one_trial": n[n > 0].min() == 1, "zero_variance": variances == (0, 0),
     }  # fmt: skip
     shared = {"n_trials": n.sum(), "reason": reasons(*(code for code, holds in codes.items() if holds))}
-    (low, low_variance), (high, high_variance) = of_scales["as_answered"]
-    errors = np.array([low_variance, high_variance]) / np.where(n > 0, n, np.nan)
+    errors = np.array(variances) / np.where(n > 0, n, np.nan)
     error = np.sqrt(errors.sum()) if errors.sum() > 0 else np.nan
     with np.errstate(divide="ignore", invalid="ignore"):
         df = satterthwaite_df(errors, n - 1)
     width = abs(index_between_anchors(error, *anchors)) * special.stdtrit(df, TAIL)
     index = index_between_anchors(high - low, *anchors)
     yield shared | {"measure": "anchoring_index", "estimate": index, "half_width": width}
-    for measure, scale in (("d", "as_answered"), ("rank_transformed_d", "ranks")):
-        (low, low_variance), (high, high_variance) = of_scales[scale]
-        squares = (n - 1) @ np.array([low_variance, high_variance])
+    for measure, values in (("d", answers), ("rank_transformed_d", _midranks(answers, counts))):
+        (low, high), variances = _means_and_variances(values, counts, is_side)
+        squares = (n - 1) @ np.array(variances)
         d = (high - low) / np.sqrt(squares / (n.sum() - 2)) if squares > 0 else np.nan
         half_width = NORMAL * error_of_d(d, *n) if has_both else None
         yield shared | {"measure": measure, "estimate": d, "half_width": half_width}
 
 
-def _mean_and_variance(values, counts):
-    """Mean of counted values and their variance with n - 1, exactly 0 where all are equal; NaN where there are none."""
-    if not len(values):
-        return np.nan, np.nan
-    n, mean = counts.sum(), np.average(values, weights=counts)
-    if n < 2:
-        return mean, np.nan
-    return mean, 0.0 if np.ptp(values) == 0 else counts @ (values - mean) ** 2 / (n - 1)
+def _means_and_variances(values, counts, groups):
+    """Mean of the counted values of each group and their variance with n - 1; NaN where there are none."""
+    nothing = Summary(0, np.nan, np.nan)
+    summaries = [Summary.of(values[group], counts[group]) if group.any() else nothing for group in groups]
+    return zip(*((summary.mean, summary.variance) for summary in summaries), strict=True)
 
 
 def _midranks(values, counts):
@@ -172,36 +165,29 @@ def _measures_of_shares(arms, pairing, n_asked):
     used = entering([one.n[None] for one in arms], pairing)
     used = [n[0] for n in used]
     values = [one.means[n > 0] for one, n in zip(arms, used, strict=True)]
-    n_items, n = min(map(len, values)), [of_arm.sum() for of_arm in used]
-    row = {"n_trials": int(sum(n)) or n_asked, "n_items": n_items}
-    measures = ("risk_difference", "log_odds_ratio", "d")
+    n_items, n = min(map(len, values)), np.array([of_arm.sum() for of_arm in used])
+    row = {"n_trials": int(n.sum()) or n_asked, "n_items": n_items}
     if not n_items:
         has_arms = all(one.n.any() for one in arms)
         reason = "missing_pair" if has_arms else "missing_arm"
-        yield from (row | {"measure": measure, "reason": reason} for measure in measures)
+        yield from (row | {"measure": measure, "reason": reason} for measure in MEASURES_OF_SHARES)
         return
-    shares = [of_arm.mean() for of_arm in values]
-    spreads = [share * (1 - share) for share in shares]
-    is_paired = pairing == "item" and n_items > 1
-    errors = [
-        of_arm.var(ddof=1) / len(of_arm) if n_items > 1 else spread / size
-        for of_arm, spread, size in zip(values, spreads, n, strict=True)
-    ]
-    common = np.cov(*values)[0, 1] / n_items if is_paired else 0.0
-    squared = sum(errors) - 2 * common
+    shares = np.array([of_arm.mean() for of_arm in values])
+    spreads, difference = shares * (1 - shares), shares[0] - shares[1]
+    errors, quantile = spreads / n, NORMAL
+    if n_items > 1:
+        errors = np.array([of_arm.var(ddof=1) / len(of_arm) for of_arm in values])
+        quantile = special.stdtrit(n_items - 1, TAIL)
+    common = np.cov(*values)[0, 1] / n_items if pairing == "item" and n_items > 1 else 0.0
+    squared = errors.sum() - 2 * common
     error = np.sqrt(squared) if squared > ROUNDING else np.nan
-    quantile = special.stdtrit(n_items - 1, TAIL) if n_items > 1 else NORMAL
-    difference, squares = shares[0] - shares[1], sum(size * spread for size, spread in zip(n, spreads, strict=True))
-    odds = odds_error = d = d_error = np.nan
-    if all(spreads):
-        odds = special.logit(shares[0]) - special.logit(shares[1])
-        of_odds = sum(e / spread**2 for e, spread in zip(errors, spreads, strict=True)) - 2 * common / np.prod(spreads)
-        odds_error = np.sqrt(of_odds) if of_odds > 0 else np.nan
-    if squares > 0:
-        pooled = squares / (sum(n) - 2)
+    with np.errstate(divide="ignore", invalid="ignore"):  # what is divided by no spread is not finite
+        odds, pooled = np.subtract(*special.logit(shares)), n @ spreads / (n.sum() - 2)
+        of_odds = (errors / spreads**2).sum() - 2 * common / spreads.prod()
         d = difference / np.sqrt(pooled)
-        d_error = np.sqrt(error**2 / pooled + d**2 / (2 * sum(n))) if n_items > 1 else error_of_d(d, *n)
-    for measure, estimate, half in zip(measures, (difference, odds, d), (error, odds_error, d_error), strict=True):
+        d_error = np.sqrt(error**2 / pooled + d**2 / (2 * n.sum())) if n_items > 1 else error_of_d(d, *n)
+    halves = error, np.sqrt(of_odds) if of_odds > 0 else np.nan, d_error
+    for measure, estimate, half in zip(MEASURES_OF_SHARES, (difference, odds, d), halves, strict=True):
         is_known = np.isfinite(estimate) and np.isfinite(half)
         yield row | {
             "measure": measure, "estimate": estimate, "half_width": quantile * half,

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from analysis.papers.anchor_effects import SOFT_EXPECTATIONS
+from analysis.papers.anchor_effects import MEASURED
 from analysis.papers.attribution import DRAWS, TARGETS, exact_band
-from analysis.tables import reasons
 
 
 def top_answer_rows(conditions):
@@ -13,13 +12,13 @@ def top_answer_rows(conditions):
     Parameters
     ----------
     conditions : pandas.DataFrame
-        One row per condition: columns of `SOFT_EXPECTATIONS`, and `numbers` with their `probabilities`, which add up to
+        One row per condition: columns of `MEASURED`, and `numbers` with their `probabilities`, which add up to
         1; both are null where the condition has a `reason`.
 
     Yields
     ------
     dict
-        With columns of `SOFT_EXPECTATIONS` and `part`. The band is that of the scores of 101 targets; where a number is
+        With columns of `MEASURED`. The band is that of the scores of 101 targets; where a number is
         none of the targets it is missing, and `reason` is `not_on_targets`.
 
     References
@@ -27,12 +26,11 @@ def top_answer_rows(conditions):
     Valencia-Clavijo (2025), Anchors in the Machine, section 3.2, steps 4 and 5.
     """
     for condition in conditions.to_dict("records"):
-        row = {name: value for name, value in condition.items() if name in SOFT_EXPECTATIONS and not _is_null(value)}
+        row = {name: value for name, value in condition.items() if name in MEASURED}
         row |= {"part": "soft_expectations", "method": f"exact distribution of the mean of {DRAWS} draws"}
-        if "reason" not in row:
+        if not isinstance(row["reason"], str):
             low, high = _band(np.asarray(condition["numbers"]), np.asarray(condition["probabilities"]))
-            why = "not_on_targets" if low is None else None
-            row |= {"band_low": low, "band_high": high, "reason": reasons(why)}
+            row |= {"band_low": low, "band_high": high, "reason": "not_on_targets" if low is None else None}
         yield row
 
 
@@ -43,7 +41,3 @@ def _band(numbers, probabilities):
     of_targets[numbers.astype(int)] = probabilities
     with np.errstate(divide="ignore"):
         return exact_band(np.log(of_targets))
-
-
-def _is_null(value):
-    return value is None or value != value

@@ -11,8 +11,8 @@ from analysis.report.tables import Row
 from analysis.report.values import Number, clean
 from analysis.words.scores import SAID, sentences
 
-SCORES = {"evidence_from": "scores", "specification": "published"}
 FROM_SCORES = {"evidence_from": "scores"}
+PUBLISHED = {**FROM_SCORES, "specification": "published"}
 
 
 def sections_on_scores(study, prefix):
@@ -39,17 +39,16 @@ def sections_on_scores(study, prefix):
 
 def _moves(study):
     """How far the expected answer of each LLM moves from the low to the high anchor, over questions."""
-    rows = [row for row in study.rows("means") if row["estimate"] is not None]
+    rows = study.rows("contrasts", comparison="anchors", metric="delta_ev")
+    rows = [row for row in rows if row["estimate"] is not None]
+    low, high = around([row[column] for row in rows for column in ("estimate", "low", "high")], 0)
     values = [
         {
             "name": study.llm(row["llm"]), "value": row["estimate"], "low": row["low"], "high": row["high"],
-            "text": fixed(row["estimate"], sign="+"), "reference": None if i else 0,
+            "text": fixed(row["estimate"], sign="+"), "reference": None if i else 0, "end": high,
         }
         for i, row in enumerate(rows)
     ]  # fmt: skip
-    low, high = around([value[column] for value in values for column in ("value", "low", "high")], 0)
-    for value in values:
-        value["end"] = high
     pairs = [(value["name"], f"{value['text']}, {fixed(value['low'])} to {fixed(value['high'])}") for value in values]
     what = "move of the expected answer from the low to the high anchor, in percentage points"
     panel = draw_panel(study, "intervals", values, told("All LLMs", what, pairs), "pp", room_for_text(low, high, 0.2))
@@ -57,19 +56,12 @@ def _moves(study):
         study,
         "the move of the expected answer, mean over questions",
         "inference.anchor_sensitivities",
-        {"study": study.name, **SCORES, "metric": "delta_ev"},
+        {"study": study.name, **PUBLISHED, "metric": "delta_ev", "comparison": "anchors"},
         ["LLM", "move (pp)", "from", "to", "questions"],
         [
-            Row(
-                {name: row[name] for name in ("scoring_set", "llm")},
-                [
-                    study.llm(row["llm"]),
-                    *(
-                        Number(row[column], column, is_signed=True, reason=row["reason"])
-                        for column in ("estimate", "low", "high")
-                    ),
-                    Number(row["n_questions"], "n_questions", 0),
-                ],
+            _row(
+                study, row, [], *_numbers(row, "estimate", "low", "high", is_signed=True),
+                Number(row["n_questions"], "n_questions", 0),
             )
             for row in rows
         ],
@@ -86,33 +78,21 @@ def _moves(study):
 
 def _expectations(study):
     """The expected answer of each LLM to each question under both anchors."""
-    panels, made = [], []
+    panels = []
     rows = [row for row in study.rows("expectations") if row["soft_ev"] is not None]
+    # of several anchors between the lowest and the highest one is shown
+    rows = list({(*_scoring(row), row["variation"], row["anchor_direction"]): row for row in rows}.values())
     n_raised = n_pairs = 0
-    for (llm, _), of_llm in groupby(rows, key=lambda row: (row["llm"], row["scoring_set"])):
+    for (llm, _), of_llm in groupby(rows, key=_scoring):
         values = []
         for variation, sides in groupby(of_llm, key=lambda row: row["variation"]):
-            by_side = {row["anchor_direction"]: row for row in sides}
-            made += [
-                Row(
-                    {name: row[name] for name in ("scoring_set", "llm", "variation", "anchor_direction")},
-                    [
-                        study.llm(llm), variation, side, Number(row["anchor"], "anchor", 0),
-                        *(
-                            Number(row[column], column, 1, reason=row["reason"])
-                            for column in ("soft_ev", "band_low", "band_high")
-                        ),
-                    ],
-                )
-                for side, row in by_side.items()
-            ]  # fmt: skip
+            by_side = {row["anchor_direction"]: row["soft_ev"] for row in sides}
             if {"low", "high"} <= set(by_side):
-                low, high = (by_side[side]["soft_ev"] for side in ("low", "high"))
-                values.append({"name": variation, "low": low, "high": high, "text": fixed(high - low, sign="+")})
+                low, high = by_side["low"], by_side["high"]
+                text = fixed(high - low, sign="+")
+                values.append({"name": variation, "low": low, "high": high, "text": text, "end": 100})
                 n_raised += high > low
                 n_pairs += 1
-        for value in values:
-            value["end"] = 100
         pairs = [(value["name"], f"{fixed(value['low'])} and {fixed(value['high'])}") for value in values]
         label = told(study.llm(llm), "expected answer under the low and under the high anchor", pairs)
         panels.append((study.llm(llm), draw_panel(study, "dumbbells", values, label, "expected answer (%)", [0, 122])))
@@ -120,10 +100,16 @@ def _expectations(study):
         study,
         "the expected answer under each anchor, and the band of single answers",
         "marts.soft_expectations",
-        {"study": study.name, "evidence_from": "scores", "specification": "recommended"},
+        {"study": study.name, **FROM_SCORES, "specification": "recommended"},
         ["LLM", "question", "anchor", "its value", "expected answer", "from", "to"],
-        made,
-    )
+        [
+            _row(
+                study, row, ["variation", "anchor_direction"], Number(row["anchor"], "anchor", 0),
+                *_numbers(row, "soft_ev", "band_low", "band_high"),
+            )
+            for row in rows
+        ],
+    )  # fmt: skip
     caption = Markup(
         "▼ under the low anchor, ▲ under the high one, with the difference beside them; a line is a question with its "
         "pair of anchors. Probabilities are made to add up to 1 over the answers from 0 to 100."
@@ -134,17 +120,15 @@ def _expectations(study):
 
 def _sensitivities(study):
     """The sensitivity score of each LLM and question, as published."""
-    rows = [
-        row for row in study.rows("sensitivities") if row["specification"] == "published" and row["abss"] is not None
-    ]
+    rows = [row for row in study.rows("sensitivities", specification="published") if row["abss"] is not None]
     most = max((row["abss"] for row in rows), default=1) or 1
-    shades = {id(row): 0 if row["abss"] <= 0 else 1 + min(int(4 * row["abss"] / most), 3) for row in rows}
+    shades = [0 if row["abss"] <= 0 else 1 + min(int(4 * row["abss"] / most), 3) for row in rows]
     values = [
         {
             "name": study.llm(row["llm"]), "column": row["variation"], "text": fixed(row["abss"], 2),
-            "colour": f"var(--chance-{shades[id(row)]})",
+            "colour": f"var(--chance-{shade})",
         }
-        for row in rows
+        for row, shade in zip(rows, shades, strict=True)
     ]  # fmt: skip
     label = told(
         "All LLMs", "sensitivity score", ((f"{cell['name']} {cell['column']}", cell["text"]) for cell in values)
@@ -154,21 +138,11 @@ def _sensitivities(study):
         study,
         "document D's sensitivity score (ABSS), as published",
         "marts.sensitivity_scores",
-        {"study": study.name, **SCORES},
+        {"study": study.name, **PUBLISHED},
         ["LLM", "question", "score"],
-        [
-            Row(
-                {name: row[name] for name in ("scoring_set", "llm", "variation")},
-                [study.llm(row["llm"]), row["variation"], Number(row["abss"], "abss", 2, reason=row["reason"])],
-            )
-            for row in rows
-        ],
+        [_row(study, row, ["variation"], *_numbers(row, "abss", digits=2)) for row in rows],
     )
-    pairs = [
-        row
-        for row in study.rows("contrasts")
-        if row["comparison"] == "llms" and row["metric"] == "abss" and row["low"] is not None
-    ]
+    pairs = [row for row in study.rows("contrasts", comparison="llms", metric="abss") if row["low"] is not None]
     told_apart = sum(row["low"] > 0 or row["high"] < 0 for row in pairs)
     caption = Markup(
         "The anchoring bias sensitivity score of document D adds up whether answers move, whether attributions do, and "
@@ -180,26 +154,16 @@ def _sensitivities(study):
 
 def _calls(study):
     """How many ways of testing call each case significant."""
-    panels, made = [], []
+    panels = []
     rows = [row for row in study.rows("calls") if row["variation"] is not None and row["share"] is not None]
-    for (llm, _), of_llm in groupby(rows, key=lambda row: (row["llm"], row["scoring_set"])):
-        values = []
-        for row in of_llm:
-            text = f"{row['n_standing']} of {row['n_specifications']}"
-            values.append({"name": row["variation"], "value": 100 * row["share"], "text": text, "end": 100})
-            made.append(
-                Row(
-                    {name: row[name] for name in ("scoring_set", "llm", "variation")},
-                    [
-                        study.llm(llm),
-                        row["variation"],
-                        Number(row["n_standing"], "n_standing", 0),
-                        Number(row["n_specifications"], "n_specifications", 0),
-                    ],
-                )
-            )
-        for value in values:
-            value["colour"] = "var(--blue)"
+    for (llm, _), of_llm in groupby(rows, key=_scoring):
+        values = [
+            {
+                "name": row["variation"], "value": 100 * row["share"], "end": 100, "colour": "var(--blue)",
+                "text": f"{row['n_standing']} of {row['n_specifications']}",
+            }
+            for row in of_llm
+        ]  # fmt: skip
         label = told(
             study.llm(llm), "ways of testing that call it significant", ((v["name"], v["text"]) for v in values)
         )
@@ -210,8 +174,14 @@ def _calls(study):
         "marts.anchor_calls",
         {"study": study.name, **FROM_SCORES},
         ["LLM", "question", "significant", "ways of testing"],
-        made,
-    )
+        [
+            _row(
+                study, row, ["variation"],
+                *(Number(row[column], column, 0) for column in ("n_standing", "n_specifications")),
+            )
+            for row in rows
+        ],
+    )  # fmt: skip
     always = sum(row["n_standing"] == row["n_specifications"] for row in rows)
     never = sum(not row["n_standing"] for row in rows)
     caption = Markup(
@@ -222,3 +192,17 @@ def _calls(study):
     verb = "is" if always == 1 else "are"
     title = f"Of {len(rows)} cases {always} {verb} significant under every way of testing, {never} under none"
     return Figure("calls", title, caption, panels, [table])
+
+
+def _scoring(row):
+    return row["llm"], row["scoring_set"]
+
+
+def _row(study, row, names, *numbers):
+    """Return the row of a table: of one LLM, with what else picks it, and its numbers."""
+    key = {name: row[name] for name in ("scoring_set", "llm", *names)}
+    return Row(key, [study.llm(row["llm"]), *(row[name] for name in names), *numbers])
+
+
+def _numbers(row, *columns, digits=1, is_signed=False):
+    return [Number(row[column], column, digits, is_signed=is_signed, reason=row["reason"]) for column in columns]

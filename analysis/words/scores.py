@@ -2,7 +2,7 @@
 
 from analysis.words.codes import listed
 
-SAID = ("effects", "calls", "means", "contrasts", "trends")
+SAID = ("effects", "calls", "contrasts", "trends")
 
 
 def sentences(rows):
@@ -18,22 +18,22 @@ def sentences(rows):
     list of str
         None of what has no number.
     """
-    rows = rows | {name: _told_apart(rows[name], rows["means"]) for name in ("means", "contrasts")}
+    contrasts = _told_apart(rows["contrasts"])
     parts = [
-        _means(rows["means"]),
+        _means(_by_metric(contrasts, "anchors")),
         _effects({row["specification"]: row for row in rows["effects"]}),
         _calls(next((row for row in rows["calls"] if row["llm"] is None), None)),
-        _pairs(_by_metric(rows["contrasts"], "llms")),
-        _regimes(_by_metric(rows["contrasts"], "regimes")),
+        _pairs(_by_metric(contrasts, "llms")),
+        _regimes(_by_metric(contrasts, "regimes")),
         *(_trend(row) for row in rows["trends"]),
     ]
     return [sentence for sentence in parts if sentence]
 
 
-def _told_apart(rows, means):
+def _told_apart(rows):
     """Return the rows with an LLM that was scored several times named with the set of its scorings."""
     sets = {}
-    for row in means:
+    for row in rows:
         sets.setdefault(row["llm"], set()).add(row["scoring_set"])
 
     def named(llm, scoring_set):
@@ -53,8 +53,8 @@ def _by_metric(contrasts, comparison):
     return [[row for row in rows if row["metric"] == metric] for metric in ("abss", "delta_ev")]
 
 
-def _means(means):
-    rows = [row for row in means if row["low"] is not None]
+def _means(by_metric):
+    _, rows = by_metric
     if not rows:
         return None
     shifts = [

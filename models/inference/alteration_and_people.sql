@@ -5,20 +5,16 @@ with framing as (
 ),
 
 checks as (
-    select * from {{ ref('fact_checks') }}
+    select
+        *,
+        round((1 - strict_accuracy) * n_pairs) as n_wrong
+    from {{ ref('fact_checks') }}
     where invalid_replies = 'wrong' and period in ('pre', 'post')
 ),
 
 people as (
     select * from {{ ref('human_choice_effects') }}
     where method = 'gee_exchangeable'
-),
-
-errors as (
-    select
-        *,
-        round((1 - strict_accuracy) * n_pairs) as n_wrong
-    from checks
 ),
 
 altered as (
@@ -46,19 +42,11 @@ altered as (
         case when llm is not null then share_high(n_wrong, n_pairs) end as rate_high,
         n_pairs as n_seen,
         nullif(concat_ws('; ', reason, case when llm is null then 'mean_over_llms' end), '') as reason
-    from errors
+    from checks
 )
 
 select
-    altered.study,
-    altered.llm,
-    altered.technique,
-    altered.alteration,
-    altered.period,
-    altered.rate,
-    altered.rate_low,
-    altered.rate_high,
-    altered.n_seen,
+    altered.* exclude (reason),
     people.study as human_study,
     people.estimate as human_log_odds_ratio,
     people.low as human_low,

@@ -9,33 +9,24 @@ with intervals as (
 
 llms as (
     select llm, provider from {{ ref('llms') }}
+),
+
+classified as (
+    select
+        *,
+        estimate as percent_of_baseline,
+        case
+            when high < 100 then 'compression'
+            when low > 100 then 'inflation'
+            when low is not null then 'none'
+            when reason like '%baseline_below_10%' then null
+            -- every answer and every unanchored answer was the same
+            when estimate < 100 then 'compression'
+            when estimate > 100 then 'inflation'
+            when estimate = 100 then 'none'
+        end as pattern
+    from intervals
+    left join llms using (llm)
 )
 
-select
-    intervals.study,
-    intervals.domain,
-    intervals.llm,
-    llms.provider,
-    case
-        when intervals.high < 100 then 'compression'
-        when intervals.low > 100 then 'inflation'
-        when intervals.low is not null then 'none'
-        when intervals.reason like '%baseline_below_10%' then null
-        -- every answer and every unanchored answer was the same
-        when intervals.estimate < 100 then 'compression'
-        when intervals.estimate > 100 then 'inflation'
-        when intervals.estimate = 100 then 'none'
-    end as pattern,
-    intervals.estimate as percent_of_baseline,
-    intervals.low,
-    intervals.high,
-    intervals.confidence,
-    intervals.method,
-    intervals.procedure,
-    intervals.n_resamples,
-    intervals.seed,
-    intervals.n_trials,
-    intervals.n_llms,
-    intervals.reason
-from intervals
-left join llms on intervals.llm = llms.llm
+select {{ declared_columns() }} from classified

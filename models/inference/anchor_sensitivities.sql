@@ -1,2 +1,2 @@
--- One row per study, set of scorings, llm, evidence, specification and metric: an LLM's mean over questions.
+-- One row per study, comparison, set of scorings, other set, evidence, specification and metric, over questions.
 {{ part_of(ref('measured')) }}

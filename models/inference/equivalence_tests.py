@@ -8,7 +8,6 @@ def model(dbt, session):
     from analysis.methods.equivalence import COLUMNS, equivalence_tests
 
     response_source = dbt.config.meta_get("response_source")
-    margin_pp = dbt.config.meta_get("equivalence_margin_pp")
     return kept_by_study(
         session,
         dbt.this,
@@ -16,5 +15,5 @@ def model(dbt, session):
         COLUMNS,
         by_study={"responses": responses_to_anchors(dbt.ref("counts"), f"response_source = '{response_source}'")},
         shared={"techniques": dbt.ref("int_techniques_defined")},
-        settings={"margin_pp": float(margin_pp)},
+        settings={"margin_pp": float(dbt.config.meta_get("equivalence_margin_pp"))},
     )

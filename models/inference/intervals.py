@@ -11,8 +11,6 @@ def model(dbt, session):
         return intervals(responses, published=set(claims["study"]), **options)
 
     response_source = dbt.config.meta_get("response_source")
-    resamples = dbt.config.meta_get("resamples")
-    seed = dbt.config.meta_get("seed")
     return kept_by_study(
         session,
         dbt.this,
@@ -20,5 +18,5 @@ def model(dbt, session):
         COLUMNS,
         by_study={"responses": responses_to_anchors(dbt.ref("counts"), f"response_source = '{response_source}'")},
         shared={"claims": dbt.ref("published_claims").project("study").distinct()},
-        settings={"n_resamples": int(resamples), "seed": int(seed)},
+        settings={"n_resamples": int(dbt.config.meta_get("resamples")), "seed": int(dbt.config.meta_get("seed"))},
     )

@@ -35,9 +35,8 @@ def model(dbt, session):
         },
         shared={
             "techniques": dbt.ref("int_techniques_defined"),
-            "costs": dbt.ref(
-                "technique_costs"
-            ),  # of a technique without costs in its study, those of other studies count
+            # of a technique without costs in its study, those of other studies count
+            "costs": dbt.ref("technique_costs"),
             "prices": dbt.ref("prices"),
             "controls": dbt.ref("controls"),
             "claims": dbt.ref("published_claims").filter(printed),

@@ -8,26 +8,6 @@ with calls as (
     select * from {{ ref('stg_calls') }}
 ),
 
-trials as (
-    select
-        trial_id,
-        study,
-        llm,
-        vignette,
-        technique,
-        anchor_direction,
-        anchor_value,
-        temperature,
-        response_unit,
-        valid_min,
-        valid_max,
-        status,
-        response,
-        note_read
-    from {{ ref('int_trials_directed') }}
-    where not is_quarantined
-),
-
 asked as (
     select distinct trial_id from calls
     where
@@ -43,8 +23,9 @@ last_calls as (
 
 answers as (
     select trials.*, last_calls.content
-    from trials
+    from {{ ref('int_trials_directed') }} as trials
     inner join last_calls using (trial_id)
+    where not trials.is_quarantined
 ),
 
 -- every token that is a number, with what stands before and after it
@@ -75,31 +56,14 @@ places as (
     where status = 'answered'
 ),
 
-others as (
-    select
-        * exclude (token, logprob, others),
-        unnest(others) as other
-    from places
-),
-
 candidates as (
     select
         trial_id,
         llm,
         response_unit,
         place,
-        token,
-        logprob
+        unnest(list_append(others, struct_pack(token := token, logprob := logprob))) as candidate
     from places
-    union all
-    select
-        trial_id,
-        llm,
-        response_unit,
-        place,
-        other['token'] as token,
-        other['logprob'] as logprob
-    from others
 ),
 
 -- an endpoint may name a token twice
@@ -109,11 +73,11 @@ weighed as (
         llm,
         response_unit,
         place,
-        token,
-        nullif(regexp_extract(token, '{{ number_token }}', 1), '') as text,
-        exp(max(logprob) filter (where isfinite(logprob))) as probability
+        candidate['token'] as token,
+        nullif(regexp_extract(candidate['token'], '{{ number_token }}', 1), '') as text,
+        exp(max(candidate['logprob']) filter (where isfinite(candidate['logprob']))) as probability
     from candidates
-    where token is not null
+    where candidate['token'] is not null
     group by all
 ),
 
@@ -169,7 +133,6 @@ altered as (
     select
         matching.trial_id,
         matching.place,
-        matching.response_unit,
         translate(
             concat(
                 array_to_string(list_transform(answers.content[:matching.place - 1], lambda one: one['token']), ''),
@@ -182,29 +145,22 @@ altered as (
             ),
             'Ġ▁Ċ',
             e'  \n'
-        ) as text
+        ) as text,
+        struct_extract({{ read_response('text', "nullif(matching.response_unit, 'unknown')") }}, 'response') as number
     from matching
     inner join answers using (trial_id)
     where matching.n_places > 1
-),
-
-altered_readings as (
-    select
-        trial_id,
-        place,
-        struct_extract({{ read_response('text', "nullif(response_unit, 'unknown')") }}, 'response') as number
-    from altered
 ),
 
 -- a number belongs to the answer if changing it changes the reading; of several such places the first one
 said as (
     select matching.*
     from matching
-    left join altered_readings using (trial_id, place)
+    left join altered using (trial_id, place)
     qualify
         row_number() over (
             partition by matching.trial_id
-            order by matching.response is not distinct from altered_readings.number, matching.place
+            order by matching.response is not distinct from altered.number, matching.place
         ) = 1
 ),
 

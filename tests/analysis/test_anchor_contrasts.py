@@ -29,6 +29,10 @@ def llms(values):
     return {(row["llm"], row["llm_b"]): row for row in contrasts(values) if row["comparison"] == "llms"}
 
 
+def means(values):
+    return {row["llm"]: row for row in contrasts(values) if row["comparison"] == "anchors"}
+
+
 def regimes(values):
     return {row["llm"]: row for row in contrasts(values) if row["comparison"] == "regimes"}
 
@@ -70,6 +74,18 @@ def test_two_scorings_of_one_llm_are_no_pair_and_each_pairs_with_the_others():
     assert {(row["scoring_set"], row["scoring_set_b"]) for row in rows} == {
         ("a", "b"), ("b", "a"), ("again", "b"), ("b", "again"),
     }  # fmt: skip
+
+
+def test_a_mean_is_over_questions_each_the_mean_of_its_variations():
+    row = means(values_of("a", ONE))["a"]
+    expected = stats.ttest_1samp([6.5, 4, 9], 0).confidence_interval()
+    assert [row["estimate"], row["low"], row["high"]] == pytest.approx([6.5, *expected])
+    assert (row["n_questions"], row["n_variations"], row["df"], row["llm_b"]) == (3, 4, 2, None)
+
+
+def test_one_question_has_a_mean_and_no_interval():
+    row = means(values_of("a", {"V1-S": 5.0, "V1-D": 8.0}))["a"]
+    assert (row["estimate"], row["low"], row["reason"]) == (6.5, None, "one_question")
 
 
 # The questions move by 3 and -5, and the third has one regime alone: -1 on average.

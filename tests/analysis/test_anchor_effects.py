@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis.papers.anchor_effects import MEASURED, SPECIFICATIONS, measured_rows
-from analysis.papers.attribution import TARGETS, banzhaf, shapley
+from analysis.papers.attribution import TARGETS
 from analysis.tables import table
 from tests.conftest import SHARED
 
@@ -106,15 +106,14 @@ def test_equal_scores_under_both_anchors_have_no_test_and_no_score():
 
 
 def test_where_all_coalitions_are_known_shapley_values_decide_and_else_none_do():
-    games = np.random.default_rng(7).normal(size=(2, 16, 101)) - 10
+    banzhaf, shapley = np.random.default_rng(7).normal(size=(2, 2, 101))
     cells = [
-        cell("V1-S", direction, game[15], banzhaf(game)[3], shapley(game)[3])
-        for direction, game in zip(("low", "high"), games, strict=True)
+        cell("V1-S", direction, noise(place), banzhaf[place], shapley[place])
+        for place, direction in enumerate(("low", "high"))
     ]
     effects = rows_of(*cells)["anchor_effects"].set_index("specification")
-    low, high = games
-    assert effects.loc["recommended", "delta_attribution"] == pytest.approx((shapley(high) - shapley(low))[3].mean())
-    assert effects.loc["published", "delta_attribution"] == pytest.approx((banzhaf(high) - banzhaf(low))[3].mean())
+    for specification, values in (("recommended", shapley), ("published", banzhaf)):
+        assert effects.loc[specification, "delta_attribution"] == pytest.approx((values[1] - values[0]).mean())
     without = [rows.assign(shapley_anchor=None) for rows in cells]
     tables = rows_of(*without)
     scores = tables["sensitivity_scores"].set_index("specification")
@@ -134,7 +133,7 @@ def test_v0_has_rows_and_stays_out_of_means():
     ]
     tables = rows_of(*cells)
     effects = tables["anchor_effects"].query("specification == 'published'").set_index("variation")["delta_ev"]
-    mean = tables["anchor_sensitivities"].query("specification == 'published' and metric == 'delta_ev'").iloc[0]
+    mean = means_of(tables).query("specification == 'published' and metric == 'delta_ev'").iloc[0]
     assert mean["estimate"] == pytest.approx(
         np.mean([effects[["V1-S", "V1-D"]].mean(), effects["V2-S"], effects["V3-S"]])
     )
@@ -172,6 +171,10 @@ def read_scores(file):
             "aligned_log_probability": np.nan, "aligned_banzhaf_anchor": np.nan,
         }
     )[~is_v0 | (regime == "standard")]  # fmt: skip
+
+
+def means_of(tables):
+    return tables["anchor_sensitivities"].query("comparison == 'anchors'")
 
 
 def of(tables, part, specification):
@@ -242,7 +245,7 @@ def test_the_bonus_is_given_in_43_rows_and_in_6_where_a_side_shows_nothing(recor
 
 
 def test_the_difference_of_expectations_over_five_questions(recorded):
-    rows = recorded["anchor_sensitivities"].query("specification == 'recommended' and metric == 'delta_ev'")
+    rows = means_of(recorded).query("specification == 'recommended' and metric == 'delta_ev'")
     found = rows.set_index("llm").loc[LLMS]
     assert found["estimate"].tolist() == pytest.approx([7.4, 24.3, 10.6, 5.6, 22.4, 21.4], abs=0.05)
     assert ((found["high"] - found["low"]) / 2).tolist() == pytest.approx([2.8, 12.2, 4.5, 5.1, 19.7, 7.6], abs=0.05)
@@ -253,7 +256,7 @@ def test_corrected_attribution_cannot_be_recovered_from_the_published_values(rec
     for specification in ("shapley", "recommended"):
         assert set(of(recorded, "sensitivity_scores", specification)["reason"]) == {"not_recoverable"}
         assert of(recorded, "anchor_effects", specification)["reason"].str.contains("not_recoverable").all()
-    means = recorded["anchor_sensitivities"].query("metric == 'abss'").set_index("specification")
+    means = means_of(recorded).query("metric == 'abss'").set_index("specification")
     assert means.loc["recommended", "estimate"].isna().all()
     assert means.loc["published", ["low", "high"]].notna().all(axis=None)
 

@@ -5,8 +5,8 @@ from analysis.words.scores import sentences
 
 def mean(llm, estimate, low, high, scoring_set="archive"):
     return {
-        "llm": llm, "scoring_set": f"{scoring_set}/{llm}", "estimate": estimate, "low": low, "high": high,
-        "n_questions": 5,
+        "comparison": "anchors", "metric": "delta_ev", "llm": llm, "scoring_set": f"{scoring_set}/{llm}",
+        "estimate": estimate, "low": low, "high": high, "n_questions": 5,
     }  # fmt: skip
 
 
@@ -42,8 +42,10 @@ ROWS = {
             "n_standing_never": 0,
         },
     ],
-    "means": [mean("v/a", 9.0, 4.0, 14.0), mean("v/b", 1.0, -1.0, 3.0), mean("v/c", None, None, None)],
     "contrasts": [
+        mean("v/a", 9.0, 4.0, 14.0),
+        mean("v/b", 1.0, -1.0, 3.0),
+        mean("v/c", None, None, None),
         contrast("v/a", "v/b", "abss", 0.1, 0.3),
         contrast("v/a", "v/c", "abss", -0.3, -0.1),
         contrast("v/b", "v/c", "abss", -0.1, 0.3),
@@ -77,15 +79,17 @@ def test_what_has_no_number_is_not_said():
     unknown = {
         "effects": [{"specification": "published", "n": 0, "n_raised": 0, "n_significant": 0}],
         "calls": [{"llm": None, "share": None}],
-        "means": [mean("v/a", None, None, None)],
-        "contrasts": [contrast("v/a", other, "abss", None, None) for other in ("v/b", None)],
+        "contrasts": [
+            mean("v/a", None, None, None),
+            *(contrast("v/a", other, "abss", None, None) for other in ("v/b", None)),
+        ],
         "trends": [{"low": None}],
     }
     assert sentences(unknown) == []
 
 
 def test_pairs_that_all_differ_leave_none_that_cannot_be_told_apart(golden):
-    (said,) = sentences(NOTHING | {"contrasts": ROWS["contrasts"][:2]})
+    (said,) = sentences(NOTHING | {"contrasts": ROWS["contrasts"][3:5]})
     golden(said)
 
 
@@ -96,7 +100,7 @@ def test_no_regime_that_moves_answers_otherwise_is_said_so(golden):
 
 def test_an_llm_that_was_scored_twice_is_named_with_the_set_of_its_scorings(golden):
     twice = [mean("v/a", 9.0, 4.0, 14.0), mean("v/a", 1.0, -1.0, 3.0, "here"), mean("v/b", 1.0, 0.5, 3.0)]
-    (said,) = sentences(NOTHING | {"means": twice})
+    (said,) = sentences(NOTHING | {"contrasts": twice})
     assert "v/a (archive/v/a)" in said
     assert "v/a (here/v/a)" in said
     golden(said)

@@ -89,12 +89,17 @@ def draws_of(responses, n_resamples=50, seed=1, **options):
     return DomainDraws(responses, n_resamples=n_resamples, seed=seed, **options)
 
 
+def drawn(draws, technique, metric, llms=None):
+    statistic = draws.statistic(technique, metric)
+    return statistic.over_llms() if llms is None else statistic.over_drawn_llms(*draws.picks(llms))
+
+
 def over_llms(draws, technique, metric):
-    return draws.draws(technique, metric, llms=np.full(len(draws.llms), True))
+    return drawn(draws, technique, metric, np.full(len(draws.llms), True))
 
 
 def widths(draws, technique="sacd", metrics=CELL_METRICS):
-    return [np.ptp(np.quantile(draws.draws(technique, metric)[1:], [0.025, 0.975])) for metric in metrics]
+    return [np.ptp(np.quantile(drawn(draws, technique, metric)[1:], [0.025, 0.975])) for metric in metrics]
 
 
 def drawn_by(way, counts, n_resamples, seed):
@@ -204,10 +209,9 @@ def test_statistics_worked_by_hand(key, expected):
     assert statistic.weights.sum() == pytest.approx(1)
 
 
-def test_a_spread_that_trials_weigh_is_the_difference_of_its_sides():
+def test_a_side_is_weighed_by_trials_and_a_spread_is_not():
     draws = draws_of(UNEQUAL)
-    low, high = (draws.draws("sacd", "percent_of_baseline", side, "trial") for side in ("low", "high"))
-    assert draws.draws("sacd", "spread_pp", "both", "trial") == pytest.approx(high - low)
+    low = draws.statistic("sacd", "percent_of_baseline", "low", "trial").over_llms()
     assert low[0] == pytest.approx(((4 * 57.5 + 2 * 100) / 6 + (60 + 520) / 7) / 2)
     with pytest.raises(ValueError, match="weighed by LLM"):
         draws.statistic("sacd", "spread_pp", weighting="trial")
@@ -289,7 +293,7 @@ def test_the_stratified_bootstrap_agrees_with_scipys():
 def test_techniques_share_the_resampled_baseline():
     constant = {("a", "v", technique, "low"): {level: 9} for technique, level in (("sacd", 30), ("premortem", 45))}
     draws = draws_of(responses_of({("a", "v", "no_technique", "none"): {10: 5, 20: 5}, **constant}))
-    sacd, premortem = (draws.draws(technique, "percent_of_baseline") for technique in ("sacd", "premortem"))
+    sacd, premortem = (drawn(draws, technique, "percent_of_baseline") for technique in ("sacd", "premortem"))
     assert np.ptp(sacd) > 20
     assert premortem / sacd == pytest.approx(np.full(51, 1.5))
     known = draws.statistic("sacd", "percent_of_baseline", baseline_is_known=True).values
@@ -346,11 +350,11 @@ def test_llms_are_drawn_among_those_asked_for():
     draws = draws_of(designed(n_llms=5), n_resamples=300)
     among = np.array([True, False, True, True, False])
     statistic = draws.statistic("sacd", "madb_percent")
-    found = draws.draws("sacd", "madb_percent", llms=among)
+    found = drawn(draws, "sacd", "madb_percent", llms=among)
     picks, rows = draws.picks(among)
     assert found[0] == pytest.approx(statistic.over_llms()[0])
     assert found[1:] == pytest.approx(statistic.values[picks, rows].mean(axis=1))
-    assert draws.draws("sacd", "madb_percent") == pytest.approx(statistic.over_llms())
+    assert drawn(draws, "sacd", "madb_percent") == pytest.approx(statistic.over_llms())
 
 
 def test_a_draw_without_an_llm_that_has_the_metric_is_no_number():
@@ -376,7 +380,7 @@ def test_one_more_technique_or_llm_leaves_the_draws_of_the_others():
 
 
 def test_the_seed_decides_the_draws():
-    first, again, other = (draws_of(designed(), seed=seed).draws("sacd", "spread_pp") for seed in (1, 1, 2))
+    first, again, other = (drawn(draws_of(designed(), seed=seed), "sacd", "spread_pp") for seed in (1, 1, 2))
     assert first.tolist() == again.tolist()
     assert first[0] == other[0]
     assert (first[1:] != other[1:]).any()
@@ -411,7 +415,7 @@ def test_doubling_of_all_counts_leaves_estimates_and_narrows_resamples_by_the_ro
     once, twice = (draws_of(one, n_resamples=3000) for one in (once, twice))
     metrics = ["mean_response", "percent_of_baseline", "deviation", "madb_percent", *SPREADS]
     for metric in metrics:
-        assert twice.draws("sacd", metric)[0] == pytest.approx(once.draws("sacd", metric)[0])
+        assert drawn(twice, "sacd", metric)[0] == pytest.approx(drawn(once, "sacd", metric)[0])
     ratios = np.array(widths(once, metrics=metrics)) / widths(twice, metrics=metrics)
     assert ratios == pytest.approx(np.full(len(metrics), np.sqrt(2)), rel=0.1)
 
@@ -421,7 +425,7 @@ def test_relabelling_of_llms_leaves_estimates_and_moves_resamples_by_chance_alon
     renamed = plain.assign(llm=plain["llm"].map(lambda name: f"other{9 - int(name[-1])}"))
     plain, renamed = (draws_of(one, n_resamples=3000) for one in (plain, renamed))
     for metric, llms in product((*CELL_METRICS, *SPREADS), (None, np.full(6, True))):
-        before, after = (one.draws("sacd", metric, llms=llms) for one in (plain, renamed))
+        before, after = (drawn(one, "sacd", metric, llms=llms) for one in (plain, renamed))
         assert after[0] == pytest.approx(before[0], rel=1e-12)
         assert after[1:].mean() == pytest.approx(before[1:].mean(), abs=6 * before.std() / np.sqrt(3000))
         assert after[1:].std() == pytest.approx(before[1:].std(), rel=0.1)
@@ -434,7 +438,7 @@ def test_a_resampled_baseline_of_0_leaves_no_percentage():
     is_zero = np.isnan(draws.baselines["a", "v"])
     assert 30 < is_zero.sum() < 90
     for metric in set(CELL_METRICS) - {"mean_response"}:
-        assert (np.isnan(draws.draws("sacd", metric)) == is_zero).all(), metric
+        assert (np.isnan(drawn(draws, "sacd", metric)) == is_zero).all(), metric
 
 
 def test_percentages_are_of_llms_with_a_baseline_that_is_not_0():
@@ -443,8 +447,8 @@ def test_percentages_are_of_llms_with_a_baseline_that_is_not_0():
     draws = draws_of(responses_of(cells))
     assert draws.statistic("sacd", "percent_of_baseline").has_it.tolist() == [True, False, False]
     assert draws.statistic("sacd", "mean_response").has_it.all()
-    assert np.isnan(draws.draws("sacd", "spread_pp")).all()
-    assert draws.draws("sacd", "percent_of_baseline")[0] == 50
+    assert not draws.statistic("sacd", "spread_pp").has_it.any()
+    assert drawn(draws, "sacd", "percent_of_baseline")[0] == 50
 
 
 def test_percents_are_the_trials_of_every_llm_with_a_baseline():

@@ -10,10 +10,9 @@ from analysis.papers.human_choices import (
     human_choice_effects,
     participants_needed,
     payment_effect,
-    simulated_choices,
 )
 from analysis.words.people import WHY
-from tests.tools.human_coverage import coverage
+from tests.tools.human_coverage import coverage, simulated_choices
 
 DOCUMENT_C = {"n_summary": 350, "k_summary": 293, "n_original": 350, "k_original": 183}
 

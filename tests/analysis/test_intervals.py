@@ -622,7 +622,7 @@ def test_headline_bounds_of_one_llm_are_percentiles_at_the_expanded_level():
     )
     draws = DomainDraws(responses, n_resamples=400, seed=1)
     level = expanded_level(0.025, draws.smallest_cell("llm0", "sacd"))
-    expected = np.quantile(draws.draws("sacd", "spread_pp")[1:], [level, 1 - level])
+    expected = np.quantile(draws.statistic("sacd", "spread_pp").over_llms()[1:], [level, 1 - level])
     assert (row["low"], row["high"]) == pytest.approx(tuple(expected))
 
 

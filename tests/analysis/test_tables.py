@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analysis.tables import columns, first_reason, table
+from analysis.tables import CASTS, columns, declared, first_reason, table
 
 COLUMNS = {"name": "varchar", "value": "double", "n": "bigint", "holds": "boolean"}
 TYPES = [pa.string(), pa.float64(), pa.int64(), pa.bool_()]
@@ -41,8 +41,15 @@ def test_a_key_that_is_no_column_is_an_error():
 
 
 def test_columns_are_declared_by_type_in_their_order():
-    declared = columns("varchar: name", "double: value", "bigint: n", "boolean: holds", "double: low high")
-    assert list(declared.items()) == [*COLUMNS.items(), ("low", "double"), ("high", "double")]
+    by_type = columns("varchar: name", "double: value", "bigint: n", "boolean: holds", "double: low high")
+    assert list(by_type.items()) == [*COLUMNS.items(), ("low", "double"), ("high", "double")]
+
+
+def test_columns_of_a_table_are_those_of_its_properties():
+    power, both = declared("power"), declared("anchor_sensitivities", "sensitivity_trends")
+    assert (next(iter(power)), power["needed_llms"], power["gain"]) == ("study", "bigint", "double")
+    assert (both["n_questions"], both["slope"]) == ("bigint", "double")
+    assert set(power.values()) | set(both.values()) <= CASTS.keys()
 
 
 def test_the_first_reason_that_holds_is_the_one():

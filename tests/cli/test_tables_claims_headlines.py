@@ -685,7 +685,7 @@ def test_headlines_say_what_the_scores_of_a_study_show(warehouse, capsys, golden
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
         make_tables(
             made, "marts.anchor_effects", "marts.anchor_calls", "inference.anchor_sensitivities",
-            "inference.sensitivity_contrasts", "inference.sensitivity_trends",
+            "inference.sensitivity_trends",
         )  # fmt: skip
         for variation in ("V1-S", "V1-D"):
             insert(
@@ -697,7 +697,7 @@ def test_headlines_say_what_the_scores_of_a_study_show(warehouse, capsys, golden
             n_standing_never=0,
         )  # fmt: skip
         insert(
-            made, "inference.anchor_sensitivities", **of, scoring_set="archive/a", llm="v/a",
+            made, "inference.anchor_sensitivities", **of, scoring_set="archive/a", llm="v/a", comparison="anchors",
             specification="published", metric="delta_ev", estimate=3.0, n_questions=1, reason="one_question",
         )  # fmt: skip
     for arguments in ([], ["--study", "d"]):

@@ -30,16 +30,13 @@ scores as (
     semi join recorded using (study, llm, scoring_set)
 ),
 
-means as (
-    select * from {{ ref('anchor_sensitivities') }}
-    semi join recorded using (study, llm, scoring_set)
-),
-
 contrasts as (
     select
         contrasts.*,
-        case comparison when 'llms' then 'difference' when 'regimes' then 'difference_of_regimes' end as contrast
-    from {{ ref('sensitivity_contrasts') }} as contrasts
+        case comparison
+            when 'anchors' then 'mean' when 'llms' then 'difference' when 'regimes' then 'difference_of_regimes'
+        end as contrast
+    from {{ ref('anchor_sensitivities') }} as contrasts
     semi join recorded on contrasts.study = recorded.study and contrasts.scoring_set = recorded.scoring_set
     semi join recorded as others
         on
@@ -70,8 +67,6 @@ together as (
     from effects
     union all by name
     select {{ keys }}, variation, {{ numbers(['abss']) }} from scores
-    union all by name
-    select {{ keys }}, {{ numbers({'{metric}_mean': ('estimate', 'low', 'high')}) }} from means
     union all by name
     select {{ keys }}, llm_b, {{ numbers({'{metric}_{contrast}': ('estimate', 'low', 'high')}) }} from contrasts
 )
