@@ -5,6 +5,7 @@ import collections
 import contextlib
 import csv
 import functools
+import itertools
 import json
 import random
 import signal
@@ -319,47 +320,22 @@ class Collector:
         self.state.note_item(record, self.spool.write(record))
 
     async def _phases(self, ask_again):
+        """Ask what can be asked at once, then what hangs on that, top up what varies, and have texts judged."""
         rule, design = self.study.stopping_rule, self.design
-        first = range(rule.minimum)
-        if design.paradigms:
-            await self._phases_of_paradigms(ask_again)
-            return
-        baselines = design.baseline_cells()
-        await self._ask(baselines, "baselines", first)
-        if self.stopping:
-            return
-        anchors = self._decide_anchors(baselines)
-        anchored = design.anchored_cells(anchors)
-        await self._ask(anchored, "anchored", first)
-        if self.stopping:
-            return
-        if rule.maximum:
+        first, anchored = design.first_cells(), ()
+        await self._ask(first, "answers" if design.paradigms else "baselines", range(rule.minimum))
+        if design.anchor_places() and not self.stopping:
+            anchored = design.anchored_cells(self._decide_anchors())
+            await self._ask(anchored, "anchored", range(rule.minimum))
+        if rule.maximum and not self.stopping:
             summaries = cell_summaries(self.path, design, rule.minimum)
             varied = {cell for cell, answers in summaries.items() if (answers.sd or 0) > rule.sd_above}
-            cells = [cell for cell in [*baselines, *anchored] if cell in varied]
+            cells = [cell for cell in itertools.chain(first, anchored) if cell in varied]
             await self._ask(cells, "top-ups", range(rule.minimum, rule.maximum))
         if ask_again and not self.stopping:
             await self._ask_again(ask_again, rule.maximum or rule.minimum)
-
-    async def _phases_of_paradigms(self, ask_again):
-        """Ask every arm of every paradigm, top up what varies, ask again what was asked for, and have texts judged."""
-        rule = self.study.stopping_rule
-        await self._ask(self.design.paradigm_cells(), "answers", range(rule.minimum))
-        if not self.stopping and (baselines := self.design.baseline_cells()):
-            anchored = self.design.anchored_cells(self._decide_anchors(baselines))
-            await self._ask(anchored, "anchored", range(rule.minimum))
-        if rule.maximum and not self.stopping:
-            summaries, anchors = cell_summaries(self.path, self.design, rule.minimum), values_of(self.anchors)
-            varied = [
-                cell
-                for cell, answers in summaries.items()
-                if (answers.sd or 0) > rule.sd_above and self.design.asks(cell, anchors)
-            ]
-            await self._ask(sorted(varied, key=repr), "top-ups", range(rule.minimum, rule.maximum))
-        if ask_again and not self.stopping:
-            await self._ask_again(ask_again, rule.maximum or rule.minimum)
-        if self.design.judges and not self.stopping:
-            await self._have_judged(ask_again, self.design.judges.repeats)
+        if design.judges and not self.stopping:
+            await self._have_judged(ask_again, design.judges.repeats)
 
     async def _have_judged(self, ask_again, repeats):
         """Put every text that there is to the judges, and ask again what was asked for."""
@@ -387,20 +363,20 @@ class Collector:
         }  # fmt: skip
         self.state.note_judged(record, self.spool.write(record))
 
-    def _decide_anchors(self, baselines):
+    def _decide_anchors(self):
         """Take the anchors that were decided before; derive and write down the others."""
         design = self.design
-        records, places = design.known_anchors(self.state.anchors), design.anchor_places()
-
-        def lacks(place):
-            return bool(design.arms_to_decide(place[1]) - records.get(place, {}).keys())
-
-        missing = [place for place in places if self.new_anchors or lacks(place)]
+        records = design.known_anchors(self.state.anchors)
+        missing = [
+            place
+            for place in design.anchor_places()
+            if self.new_anchors or not records.get(place, {}).keys() >= {*design.arms_to_decide(place[1])}
+        ]
         if missing:
             means, doubts = {}, {}
             if any(design.hangs_on_answers(place[1]) for place in missing):
                 summaries = cell_summaries(self.path, design, self.study.stopping_rule.minimum)
-                means = mean_baselines(summaries, baselines)
+                means = mean_baselines(summaries, design.baseline_cells())
                 doubts = doubts_of_baselines(baseline_offences(self.path, design, self.study.stopping_rule.minimum))
             before = values_of(records)
             baselines = {place: mean for place, (mean, _) in means.items()}
@@ -422,14 +398,13 @@ class Collector:
 
     def _write_anchors(self, place, new, derived, base):
         """Write down what was decided of a place: in anchoring both directions, in a paradigm the arms that are new."""
-        design, (llm, vignette, *item) = self.design, place
-        rule = design.rule(vignette)
+        design, (llm, vignette, item) = self.design, place
+        rule, paradigm = design.rules[vignette], design.paradigm_of(vignette)
         record = {"kind": "anchor", "llm": llm, "vignette": vignette}
         record["vignette_version"] = design.vignettes[vignette]["version"]
-        if item:
-            paradigm = design.paradigm_of(vignette)
+        if paradigm:
             version, _ = design.version(vignette, NO_TECHNIQUE, False, paradigm.relative_to)
-            record |= {"item": item[0], "paradigm": paradigm.paradigm, "prompt_version": version, "arms": new}
+            record |= {"item": item, "paradigm": paradigm.paradigm, "prompt_version": version, "arms": new}
             rule = {arm: rule[arm] for arm in new}
         else:
             record |= derived
@@ -820,8 +795,8 @@ def doubts_of_baselines(offences: list[Offence]) -> dict[tuple, str]:
 
 def _named(place):
     """Name an LLM, a vignette and, if there is one, an item."""
-    llm, vignette, *item = place
-    return f"{llm} on {' with item '.join([vignette, *filter(None, item)])}"
+    llm, *named = place
+    return f"{llm} on {' with item '.join(filter(None, named))}"
 
 
 def _doubt(offence):
@@ -853,7 +828,12 @@ def cost_of_call(told, price: tuple[float, float] | None) -> tuple[float | None,
         return told.cost_usd, "reported"
     if price is None or told.tokens_in is None or told.tokens_out is None:
         return None, None
-    return (told.tokens_in * price[0] + told.tokens_out * price[1]) / 1e6, "price_list"
+    return price_of(told.tokens_in, told.tokens_out, price), "price_list"
+
+
+def price_of(tokens_in: int, tokens_out: int, price: tuple[float, float]) -> float:
+    """Return what tokens cost, by a price per million of them."""
+    return (tokens_in * price[0] + tokens_out * price[1]) / 1e6
 
 
 @functools.cache

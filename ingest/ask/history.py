@@ -261,7 +261,7 @@ class _Places:
             return self._pair(named, ("vignette", is_judged), self.vignettes[is_judged], vignette)
         if is_judged and treatment not in design.judges.roles:
             return f"judged as {treatment}", ""
-        if not is_judged and technique not in (techniques := self._techniques(vignette, is_anchored)):
+        if not is_judged and technique not in (techniques := _techniques(design, vignette, is_anchored)):
             return self._pair("technique", ("technique", vignette, is_anchored), techniques, technique)
         if not is_judged and (is_anchored, treatment) not in (treatments := design.treatments(vignette)):
             return self._pair("arm", ("arm", vignette), [arm for _, arm in treatments], treatment)
@@ -276,7 +276,7 @@ class _Places:
             return (f"item {item}", f"item {twin}") if twin else ("items that the study does not take now", "")
         cell = Cell(llm, vignette, technique, direction, value, temperature, None if is_judged else treatment, item)
         if value is not None and value not in self._decided(cell):
-            rule = json.dumps(design.rule(vignette))
+            rule = json.dumps(design.rules[vignette])
             return f"{cell.arm or direction} anchor {value:g} for {llm}", f"anchors by another rule: {rule}"
         return None
 
@@ -300,22 +300,20 @@ class _Places:
                     earlier[place_of(record), direction].add(value)
         return earlier
 
-    def _techniques(self, vignette, is_anchored):
-        study = self.design.study
-        if paradigm := self.design.paradigm_of(vignette):
-            plain = [NO_TECHNIQUE] if paradigm.relative_to else []
-            return [*dict.fromkeys([*plain, *self.design.techniques_for(paradigm)])]
-        if is_anchored:
-            return [*self.design.techniques]
-        also = [technique["technique"] for technique in study.techniques if technique.get("is_also_unanchored")]
-        return [*(["no_technique"] if study.baselines else []), *also]
-
     def _pair(self, named, kind, names, name):
         """Say what is gone and what has come for it: as many as have come are in the place of what is gone."""
         new = [other for other in names if other not in self.seen[kind]]
         gone = [other for other in self.seen[kind] if other not in names]
         place = gone.index(name)
         return f"{named} {name}", f"{named} {new[place]}" if place < len(new) else ""
+
+
+def _techniques(design, vignette, is_anchored):
+    """Return the techniques that a vignette is asked with: in anchoring, with an anchor or without."""
+    if not (design.paradigms or is_anchored):
+        return design.plain_techniques(vignette)
+    base = [NO_TECHNIQUE] if design.base_of(vignette) else []
+    return [*dict.fromkeys([*base, *design.techniques_of(vignette)])]
 
 
 def derived_anchors(design: Design) -> dict[tuple, dict]:
@@ -376,9 +374,6 @@ def _readings(study):
 
 def _other_ways(design, state):
     """Return what ways of asking are that the study has used and does not use now, and the answers to these words."""
-    unanchored = {"no_technique"} if design.study.baselines else set()
-    unanchored |= {entry["technique"] for entry in design.study.techniques if entry.get("is_also_unanchored")}
-    techniques = {True: design.techniques, False: unanchored, None: {*design.techniques, NO_TECHNIQUE}}
     with spooled([spool_folder(design.study.study) / COLLECTED], "trials") as connection:
         kinds = {}
         studies = {session["session"]: session["study"] for session in state.sessions if "study" in session}
@@ -388,7 +383,7 @@ def _other_ways(design, state):
             words = way[:N_WORDS]
             is_planned = (_is_of_judges(design, vignette) and arm in design.judges.roles) or (
                 vignette in design.vignettes
-                and technique in (techniques[None] if arm else techniques[is_anchored])
+                and technique in _techniques(design, vignette, is_anchored)
                 and (is_anchored, arm) in design.treatments(vignette)
             )
             if not is_planned:

@@ -277,7 +277,7 @@ def baseline_offences(path: Path, design: Design, n_first: int) -> list[Offence]
             f"""
             with baselines as (
                 select
-                    llm, vignette, answers.arm, item, trial_id, text, status, response,
+                    llm, vignette, item, trial_id, text, status, response,
                     found.if_grouped is not null as is_dotted
                 from answers inner join bases using (vignette)
                 where technique = 'no_technique' and anchor_value is null and answers.arm is not distinct from bases.arm
@@ -301,14 +301,14 @@ def baseline_offences(path: Path, design: Design, n_first: int) -> list[Offence]
             )
 
             select
-                llm, vignette, arm, item, check_name, count(*), any_value(n_of_cell),
+                llm, vignette, item, check_name, count(*), any_value(n_of_cell),
                 list(trial_id order by trial_id), first(text order by trial_id), any_value(usual_number)
             from judged where check_name is not null
             group by all order by all
             """,
             [n_first],
         ).fetchall()
-    return [Offence((llm, vignette, *([item] if arm else [])), *rest) for llm, vignette, arm, item, *rest in rows]
+    return [Offence((llm, vignette, item), *rest) for llm, vignette, item, *rest in rows]
 
 
 def distinct_answers(path: Path, design: Design) -> Iterator[tuple[str, str | None, str]]:

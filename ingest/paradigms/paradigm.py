@@ -26,6 +26,7 @@ from ingest.texts.files import (
     found_wrong,
     parse_checked,
     refuse_turned_range,
+    refuse_twice,
     text_of,
 )
 from ingest.texts.yaml_text import read_yaml
@@ -418,8 +419,7 @@ class Paradigm(Part):
     def _fits_together(self):
         names = [entry.vignette for entry in self.vignettes]
         for key, named in (("arms", self.arms), ("vignettes", names)):
-            if twice := [name for name in named if named.count(name) > 1]:
-                raise ValueError(f"{key}: {twice[0]} stands there twice")
+            refuse_twice(key, named)
         if self.paradigm == ANCHORING:
             raise ValueError(
                 f"paradigm: {ANCHORING} is that of a study that names none; give yours another name, and begin with "
@@ -492,11 +492,6 @@ class Paradigm(Part):
     def leading_goal(self) -> str | None:
         """The goal that decisions are told by first, if the paradigm has goals."""
         return next((name for name, goal in self.goals.items() if goal.leads), next(iter(self.goals), None))
-
-    def asks(self, arm: str, technique: dict) -> bool:
-        """Tell whether a technique is asked in an arm: in that which `relative_to` names, mostly no technique is."""
-        is_plain = technique["technique"] == NO_TECHNIQUE or technique.get("is_also_unanchored", False)
-        return arm != self.relative_to or is_plain
 
     def _check_vignette(self, vignette, *place):
         where = f"vignettes: {vignette.vignette}"

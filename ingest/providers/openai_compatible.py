@@ -26,10 +26,7 @@ THROTTLES = (408, 429, 502, 503, 504, 529)
 TEXTS, REASONING = ("text", "output_text", None), ("reasoning", "thinking", "redacted_thinking")
 OF_THE_BODY = (b"content-encoding", b"content-length", b"transfer-encoding")  # as it was sent
 MOST_BYTES = 16 << 20  # of a body, compressed or not
-LARGE, MOST_LARGE = (
-    1 << 20,
-    4,
-)  # so many bodies at a time may be larger than that, as few answers are
+LARGE, MOST_LARGE = (1 << 20, 4)  # so many bodies at a time may be larger than that, as few answers are
 
 
 def address_of(llm, endpoint) -> tuple[str, str, str]:

@@ -11,16 +11,7 @@ import yaml
 from pydantic import AfterValidator, Field, model_validator
 
 from ingest.local import DEVICES, DTYPES
-from ingest.texts.files import (
-    KEYS,
-    NO_KEYS,
-    Finite,
-    LlmId,
-    NotNegative,
-    Part,
-    Positive,
-    Share,
-)
+from ingest.texts.files import KEYS, NO_KEYS, Finite, LlmId, NotNegative, Part, Positive, Share
 from ingest.warehouse import ROOT
 
 SIMULATED = Path(__file__).resolve().parents[1] / "providers" / "simulated.yaml"

@@ -8,20 +8,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ingest.local.settings import Decoding
 from ingest.paradigms.paradigm import multiples_of_anchoring
-from ingest.prompts import (
-    placeholders,
-    shipped,
-)
+from ingest.prompts import placeholders, shipped
 from ingest.prompts.steps import CHUNK, REPLY, as_steps, numbers_in
-from ingest.texts.files import (
-    Finite,
-    Name,
-    NotNegative,
-    Part,
-    Positive,
-    Share,
-    refuse_turned_range,
-)
+from ingest.texts.files import Finite, Name, NotNegative, Part, Positive, Share, refuse_turned_range
 
 
 class Multiples(Part):

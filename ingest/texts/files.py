@@ -35,6 +35,12 @@ def refuse_turned_range(vignette: "Part") -> "Part":
     return vignette
 
 
+def refuse_twice(key: str, names: list) -> None:
+    """Refuse what stands twice in a list that a file has under a key."""
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"{key}: {twice[0]} stands there twice")
+
+
 class Mistake(ValueError):
     """What is wrong, in a sentence that begins with its key, and where below what is checked the key stands."""
 
