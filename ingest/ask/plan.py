@@ -44,11 +44,16 @@ def plan_of(study) -> dict:
     of_llms = what_is_lacking() if any(llm.provider == "local" for llm in study.all_llms) else None
     path = spool_folder(study.study) / COLLECTED
     refused = [*what_is_refused(design, read_state(path), path, prices, keys)]
-    planned = {
+    seconds = dict(SECONDS_PER_CALL)
+    if collected["calls"]:
+        seconds = dict.fromkeys(SECONDS_PER_CALL, collected["seconds_per_call"])
+    sums = _sums(rows)
+    per_hour = 3600 * study.limits.concurrency
+    return {
         "study": study.study,
         "description": study.description,
         "source": study.source,
-        "are_simulated": all(llm.provider == "simulated" for llm in study.all_llms),
+        "are_simulated": study.are_simulated,
         "grid": {
             "llms": [llm.llm for llm in study.llms],
             "vignettes": list(design.vignettes),
@@ -76,7 +81,7 @@ def plan_of(study) -> dict:
             "answers": n_cells if design.paradigms else 0,
             **({JUDGEMENTS: sum(row["cells"] for row in of_judges)} if of_judges else {}),
         },
-        **_sums(rows),
+        **sums,
         "prices": {llm.llm: prices[llm.llm] for llm in study.all_llms if llm.llm in prices},
         "without_price": [llm.llm for llm in study.all_llms if not llm.is_free and llm.llm not in prices],
         "lacking": "; ".join([*filter(None, (of_llms, lacking)), *refused]) or None,
@@ -88,13 +93,9 @@ def plan_of(study) -> dict:
         "techniques": _by(rows, "technique"),
         "llms": _by(rows, "llm"),
         "collected": collected,
+        "seconds_per_call": seconds,
+        "hours": {end: sums["calls"][end] * seconds[end] / per_hour for end in seconds},
     }
-    seconds = dict.fromkeys(SECONDS_PER_CALL, collected["seconds_per_call"]) if collected["calls"] else SECONDS_PER_CALL
-    planned["seconds_per_call"] = dict(seconds)
-    planned["hours"] = {
-        end: planned["calls"][end] * seconds[end] / study.limits.concurrency / 3600 for end in ("low", "high")
-    }
-    return planned
 
 
 def _rows(design, replicates, prices):
@@ -103,8 +104,9 @@ def _rows(design, replicates, prices):
         items = design.items_of(vignette)
         looked_at = items[:: math.ceil(len(items) / MOST_ITEMS)]
         for name, cells in _conditions(design, vignette):
+            shown = [cell._replace(item=item) for cell in cells for item in looked_at]
             sizes = {
-                end: [_size_of_cell(design, cell._replace(item=item), end) for cell in cells for item in looked_at]
+                end: [_size_of(design.script(cell, design.option_order(cell, 0)), end) for cell in shown]
                 for end in replicates
             }
             for llm in design.study.llms:
@@ -195,11 +197,6 @@ def _in_all(parts, llm, prices):
             sums[what] += round(n * sum(size[what] for size in sizes) / len(sizes))
     price = (0.0, 0.0) if llm.is_free else prices.get(llm.llm)
     return dict(sums) | {"cost_usd": price and price_of(sums["tokens_in"], sums["tokens_out"], price)}
-
-
-def _size_of_cell(design, cell, end):
-    """Return the calls and tokens of one trial of a cell."""
-    return _size_of(design.script(cell, design.option_order(cell, 0)), end)
 
 
 def _size_of(script, end):

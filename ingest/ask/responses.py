@@ -12,7 +12,7 @@ from ingest.land.fates import rereadings
 from ingest.land.models import macros, query_of
 from ingest.land.raw import TABLES
 from ingest.studies.design import Cell, Design
-from ingest.warehouse import connect, patiently, quoted, scratch, warehouse_path
+from ingest.warehouse import connect, patiently, quoted, same, scratch, warehouse_path
 
 if TYPE_CHECKING:
     import duckdb
@@ -169,7 +169,7 @@ def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnecti
             from labelled
             left join reread on labelled.trial_id = reread.trial_id
             left join withdrawn on labelled.trial_id = withdrawn.trial_id
-            left join cells on {_same_cell("labelled", "cells")}
+            left join cells on {same("labelled", "cells", ("llm", "vignette", "item"))}
         """)
         yield connection
 
@@ -181,11 +181,9 @@ def _take_acts(connection):
         with contextlib.closing(patiently(connect)) as warehouse:
             there = "select 1 from duckdb_tables() where (schema_name, table_name) = ('raw', 'gate_acts')"
             if warehouse.execute(there).fetchall():
-                of_withdrawn, of_reread = query_of("stg_withdrawn_trials"), rereadings(warehouse)
-                withdrawn = warehouse.sql(f"select trial_id from ({of_withdrawn})").to_arrow_table()
-                reread = warehouse.sql(
-                    f"select trial_id, response as number_reread from ({of_reread})"
-                ).to_arrow_table()
+                withdrawn = warehouse.sql(f"select trial_id from ({query_of('stg_withdrawn_trials')})").to_arrow_table()
+                of_reread = f"select trial_id, response as number_reread from ({rereadings(warehouse)})"
+                reread = warehouse.sql(of_reread).to_arrow_table()
     connection.register("withdrawn", withdrawn)
     connection.register("reread", reread)
 
@@ -226,11 +224,7 @@ def _scale(connection):
     connection.execute(
         f"""
         create temp view cells as
-        select
-            llm as cell_llm,
-            vignette as cell_vignette,
-            item as cell_item,
-            median(coalesce(number_reread, response, found.response)) as usual_number
+        select llm, vignette, item, median(coalesce(number_reread, response, found.response)) as usual_number
         from trials
         left join readings on {IS_READING}
         anti join withdrawn using (trial_id)
@@ -239,12 +233,6 @@ def _scale(connection):
         group by all
         having usual_number is not null and bool_or({macros()["may_group_by_dots"]("text")})
         """
-    )
-
-
-def _same_cell(one, other, prefix="cell_"):
-    return " and ".join(
-        f"{one}.{column} is not distinct from {other}.{prefix}{column}" for column in ("llm", "vignette", "item")
     )
 
 

@@ -149,6 +149,12 @@ def known_ids(table: str, column: str) -> set[str]:
     return set(landed_ids(STUDY, table, column).column(column).to_pylist())
 
 
+def known_descriptions() -> dict[str, str | None]:
+    """Return the description that is kept of each article, by what the article is called."""
+    articles = landed_ids(STUDY, "news", "article_id", "api_description").to_pylist()
+    return {article["article_id"]: article["api_description"] for article in articles}
+
+
 def land_news(now: datetime, quarantined: Iterable[Line] = (), **tables: Iterable[dict]) -> None:
     """Land rows of news and what was quarantined, all or none; nothing that is there changes."""
     tables["quarantined_lines"] = quarantine_rows(quarantined, STUDY, now)

@@ -10,7 +10,6 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ingest.land.load import landed_ids
 from ingest.land.models import query_of
 from ingest.land.raw import prepare_raw
 from ingest.land.versions import Version
@@ -19,6 +18,7 @@ from ingest.news.articles import (
     Complaint,
     falsified,
     id_of_article,
+    known_descriptions,
     known_ids,
     land_news,
     normal_address,
@@ -45,40 +45,26 @@ VALIDATORS = (("validated_by", "is_negation"), ("validated_by_2", "is_negation_2
 def import_news(path: Path, version: Version, archive) -> tuple[str, int]:
     """Import the articles and falsified descriptions of a file, or of the files below a folder."""
     _refuse_version(version)
-    now = datetime.now(UTC)
-    new, falsifications, quarantined, n = {}, {}, [], Counter()
-    descriptions = landed_ids(STUDY, "news", "article_id", "api_description").to_pylist()
-    descriptions_by_id = {row["article_id"]: row["api_description"] for row in descriptions}
-    for entry in _rows(path, archive, COLUMNS):
-        if isinstance(entry, Line):
-            quarantined.append(entry)
-            continue
-        file, number, given = entry
-        try:
-            article = read_article(given, file, now)
-        except Complaint as complaint:
-            quarantined.append(refused(given, complaint, file, number))
-            continue
+    now, descriptions = datetime.now(UTC), known_descriptions()
+    new, falsifications, n = {}, {}, Counter()
+
+    def take(file, given):
+        article = read_article(given, file, now)
         article_id, description = article["article_id"], article["api_description"]
-        if article_id in descriptions_by_id:
+        if article_id in descriptions:
             n["again"] += 1
-            n["amended"] += descriptions_by_id[article_id] != description
+            n["amended"] += descriptions[article_id] != description
         else:
-            new[article_id], descriptions_by_id[article_id] = article, description
-        try:
-            text = _text_of(given, "falsified_description")
-        except Complaint as complaint:
-            quarantined.append(refused(given, complaint, file, number))
-            continue
-        if text:
+            new[article_id], descriptions[article_id] = article, description
+        if text := _text_of(given, "falsified_description"):
             if text == description:
-                quarantined.append(refused(given, SAME_TEXT, file, number))
-                continue
+                raise Complaint(SAME_TEXT)
             row = falsified(article_id, text, MADE_BY, now)
             falsifications.setdefault(row["falsification_id"], row)
+
+    quarantined = _take_rows(path, archive, COLUMNS, take)
     _refuse_fruitless(path, new or n["again"], quarantined, archive)
-    known_texts = known_ids("falsifications", "falsification_id")
-    n_texts = len(falsifications.keys() - known_texts)
+    n_texts = len(falsifications.keys() - known_ids("falsifications", "falsification_id"))
     land_news(now, quarantined, news=new.values(), falsifications=falsifications.values())
     return _said(
         path,
@@ -91,27 +77,20 @@ def import_news(path: Path, version: Version, archive) -> tuple[str, int]:
 def import_falsifications(path: Path, version: Version, archive) -> tuple[str, int]:
     """Import falsified texts, and what people said of them, of articles that the warehouse has."""
     _refuse_version(version)
-    now = datetime.now(UTC)
-    descriptions = landed_ids(STUDY, "news", "article_id", "api_description").to_pylist()
-    descriptions_by_id = {row["article_id"]: row["api_description"] for row in descriptions}
-    texts, verdicts, quarantined = {}, {}, []
-    last = _last_verdicts()
-    for entry in _rows(path, archive, STATED):
-        if isinstance(entry, Line):
-            quarantined.append(entry)
-            continue
-        file, number, given = entry
-        try:
-            given = {name: rearmed(value) if isinstance(value, str) else value for name, value in given.items()}
-            text, opinions = _stated(given, descriptions_by_id, now)
-            for validator, is_negation in opinions.items():
-                if verdicts.get((text["falsification_id"], validator), is_negation) != is_negation:
-                    raise Complaint(f"{validator[:100]} says the opposite of the same text before: leave one of them")
-        except Complaint as complaint:
-            quarantined.append(refused(given, complaint, file, number))
-            continue
+    now, descriptions, last = datetime.now(UTC), known_descriptions(), _last_verdicts()
+    texts, verdicts = {}, {}
+
+    def take(file, given):
+        given |= {name: rearmed(value) for name, value in given.items() if isinstance(value, str)}
+        text, opinions = _stated(given, descriptions, now)
+        of_text = {(text["falsification_id"], validator): is_negation for validator, is_negation in opinions.items()}
+        for key, is_negation in of_text.items():
+            if verdicts.get(key, is_negation) != is_negation:
+                raise Complaint(f"{key[1][:100]} says the opposite of the same text before: leave one of them")
         texts.setdefault(text["falsification_id"], text)
-        verdicts |= {(text["falsification_id"], validator): is_negation for validator, is_negation in opinions.items()}
+        verdicts.update(of_text)
+
+    quarantined = _take_rows(path, archive, STATED, take)
     _refuse_fruitless(path, texts, quarantined, archive)
     changed = {key: is_negation for key, is_negation in verdicts.items() if last.get(key) != is_negation}
     n_texts = len(texts.keys() - known_ids("falsifications", "falsification_id"))
@@ -130,6 +109,21 @@ def import_falsifications(path: Path, version: Version, archive) -> tuple[str, i
         f"{len(texts):,} falsified texts, {n_texts:,} new; {len(changed) - n_changed:,} new verdicts, {n_changed:,} "
         f"changed, {len(verdicts) - len(changed):,} as before",
     )
+
+
+def _take_rows(path, archive, needed, take):
+    """Have each row taken, and return the lines that are none, or of which there is a complaint."""
+    quarantined = []
+    for entry in _rows(path, archive, needed):
+        if isinstance(entry, Line):
+            quarantined.append(entry)
+            continue
+        file, number, given = entry
+        try:
+            take(file, given)
+        except Complaint as complaint:
+            quarantined.append(refused(given, complaint, file, number))
+    return quarantined
 
 
 def _stated(given, descriptions, now):

@@ -25,6 +25,7 @@ from ingest.news.articles import (
     STUDY,
     URL,
     Complaint,
+    known_descriptions,
     known_ids,
     land_news,
     read_article,
@@ -167,8 +168,7 @@ def fetch_news(
     this one did.
     """
     fetch = planned(url, since, now or datetime.now(UTC))
-    kept = landed_ids(STUDY, "news", "article_id", "api_description").to_pylist()
-    fetch.descriptions = {article["article_id"]: article["api_description"] for article in kept}
+    fetch.descriptions = known_descriptions()
     try:
         with closing(NewsService(fetch.url, limits or Limits(timeout_s=30), sleep)) as service:
             for page in service.pages(fetch.asked_from, fetch.began_at):

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ingest.paradigms.items import Item
 from ingest.paradigms.paradigm import ASKED, ASKED_BEFORE, NonEmpty
-from ingest.prompts import Script, fill, placeholders, template_hash
+from ingest.prompts import Script, fill, placeholders, versioned
 from ingest.prompts.words import half_a_name
 from ingest.texts.files import Mistake, Name, Part, Temperature
 
@@ -108,8 +108,7 @@ class Judging(Part):
 
     def prompt_version(self, role: str) -> tuple[str, str]:
         """Return the hash of the words that all texts share in a role, and the words."""
-        template = {"vignette_version": self.version, "technique_version": 1, **self.script(role).template()}
-        return template_hash(template), json.dumps(template, ensure_ascii=False, sort_keys=True)
+        return versioned(self.script(role), {"version": self.version}, {})
 
     def rows(self) -> list[dict]:
         """Return what a model needs to know: the labels that a judgement may be, and how it is read."""

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_v
 
 from ingest.paradigms.items import Item, Items
 from ingest.paradigms.thirds import MEASUREMENTS
-from ingest.prompts import SLOT, Script, as_number, fill, placeholders, round_half_up, shipped, template_hash
+from ingest.prompts import SLOT, Script, as_number, fill, placeholders, round_half_up, shipped, versioned
 from ingest.prompts.steps import EMPTY
 from ingest.prompts.words import half_a_name
 from ingest.texts.files import (
@@ -366,6 +366,13 @@ class Paradigm(Part):
         if not isinstance(given, dict):
             return given
         given = dict(given)
+        if "human" in given:
+            raise Mistake(
+                "human: what is known of people stands in seeds/human_effects.csv, a line for each effect with its "
+                f"measure, its interval and its source: add one with the paradigm {given.get('paradigm')} and take "
+                "this key away; marts.human_comparisons then has it beside the LLMs, and nothing is asked again",
+                "human",
+            )
         if isinstance(given.get("arms"), dict):
             if "anchors" in given:
                 raise Mistake("anchors: each stands under its arm, as in {low: {anchor: 12}}", "anchors")
@@ -401,18 +408,6 @@ class Paradigm(Part):
             of_distances = [[arm, base] for goal in goals for arm in goal.get("distance_of") or ()]
             pairs = pairs or of_distances or [[base]]
             given["contrasts"] = [*{_in_whatever_order(pair): pair for pair in reversed(pairs)}.values()][::-1]
-        return given
-
-    @model_validator(mode="before")
-    @classmethod
-    def _leaves_people_to_their_table(cls, given):
-        if isinstance(given, dict) and "human" in given:
-            raise Mistake(
-                "human: what is known of people stands in seeds/human_effects.csv, a line for each effect with its "
-                f"measure, its interval and its source: add one with the paradigm {given.get('paradigm')} and take "
-                "this key away; marts.human_comparisons then has it beside the LLMs, and nothing is asked again",
-                "human",
-            )
         return given
 
     @model_validator(mode="after")
@@ -852,10 +847,7 @@ class Paradigm(Part):
 
     def version(self, vignette: dict, technique: dict, arm: str, answer_format: str | None = None) -> tuple[str, str]:
         """Return the hash of the template of a vignette, a technique and an arm, and the template."""
-        script = self.script(vignette, technique, arm, answer_format=answer_format)
-        versions = {"vignette_version": vignette.get("version", 1), "technique_version": technique.get("version", 1)}
-        template = {**versions, **script.template()}
-        return template_hash(template), json.dumps(template, ensure_ascii=False, sort_keys=True)
+        return versioned(self.script(vignette, technique, arm, answer_format=answer_format), vignette, technique)
 
     def rows(self) -> list[dict]:
         """Return what a model needs to know of the paradigm: a row for each measure."""
@@ -940,12 +932,9 @@ class ArmScript(Script):
             shown = zip(LETTERS, option_order, strict=False)
             words["options"] = "\n".join(f"{letter}. {self.options[name]}" for letter, name in shown)
         words["answer_format"] = answer_format
-        for part in ("case", "anchor", "question"):
-            is_said = part != "anchor" or "anchor" in treatment
-            words[f"{part}_text"] = fill(vignette.get(part, ""), words) if is_said else ""
-        parts = (*(words[f"{part}_text"] for part in ("case", "anchor", "question")), answer_format)
-        opening = "\n\n".join(part for part in parts if part)
-        self.turns = []
+        self.words, self.turns = words, []
+        parts = self._fill_parts(vignette, {"second_anchor"} if "anchor" in treatment else {"anchor", "second_anchor"})
+        opening = "\n\n".join(filter(None, [*parts, answer_format]))
         for number, turn in enumerate(treatment["turns"]):
             if "opening" in placeholders(turn):
                 words["opening"] = fill(turn, {**words, "opening": opening})
@@ -953,12 +942,9 @@ class ArmScript(Script):
             else:
                 words[f"arm_turn_{number}"] = fill(turn, words)  # filled here, so that no item is searched for braces
                 self.turns.append(f"{{arm_turn_{number}}}")
-        self.rounds = technique.get("rounds")
-        self.decoding = technique.get("decoding")
-        self.words = words
         field = vignette.get("text_field")
         text = words["case_text"] if field is None else fields.get(field, "") if item else f"{{{field}}}"
-        self._take_steps(technique, text, facts, fill(vignette.get("system", ""), words))
+        self._take_technique(technique, text, facts, fill(vignette.get("system", ""), words))
         if field is not None and not text.strip():
             self.problem = EMPTY
 

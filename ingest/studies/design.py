@@ -416,23 +416,13 @@ class Design:
 
     def _id(self, cell, replicate, order):
         hashes = self.prompt_hashes(*cell.asked_with)
-        ids = [self._hashed(cell, prompt_hash, replicate, order) for prompt_hash in hashes]
-        return next((trial_id for trial_id in ids if self._is_asked(trial_id)), ids[0])
-
-    def _hashed(self, cell, prompt_hash, replicate, order):
-        more = [part for part in (order, self.run, self._new_name(cell)) if part]
-        key = json.dumps([self.study.study, *cell.key, prompt_hash, replicate, *more])
-        return hashlib.sha256(key.encode()).hexdigest()[:32]
-
-    def _new_name(self, cell):
-        """Return the name of the paradigm of a trial where its vignette was asked first under another one."""
         name = self.vignettes[cell.vignette]["paradigm"] if cell.arm else None
-        first = self._names.get(cell.vignette, name) if cell.arm else None
-        return None if first == name else {"paradigm": name}
-
-    def _is_asked(self, trial_id):
+        is_renamed = cell.arm and self._names.get(cell.vignette, name) != name  # since the vignette was asked first
+        more = [part for part in (order, self.run, {"paradigm": name} if is_renamed else None) if part]
+        keys = (json.dumps([self.study.study, *cell.key, prompt_hash, replicate, *more]) for prompt_hash in hashes)
+        ids = [hashlib.sha256(key.encode()).hexdigest()[:32] for key in keys]
         closed, open_calls = self._asked
-        return trial_id.encode() in closed or trial_id in open_calls
+        return next((one for one in ids if one.encode() in closed or one in open_calls), ids[0])
 
     def prompt_hashes(self, vignette: str, technique: str, is_anchored: bool, arm: str | None = None) -> list[str]:
         """Return the hash of a template, and those that it has in a recognised spool."""

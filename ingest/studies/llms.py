@@ -121,28 +121,24 @@ class Llm(Part):
     simulated: Truth | None = None
 
     @model_validator(mode="after")
-    def _is_local_or_not(self):
+    def _is_of_its_kind(self):
         if (self.provider == "local") != (self.engine == "local"):
             raise ValueError("should say `engine: local` and no provider if it runs on this machine")
         of_others = ("base_url", "api_key_env", "top_logprobs", "extra") if self.engine else ("device", "dtype")
         if idle := [key for key in of_others if getattr(self, key)]:
             where = "is asked at an endpoint" if self.engine else "runs on this machine (`engine: local`)"
             raise ValueError(f"{idle[0]} is for an LLM that {where}")
-        return self
-
-    @property
-    def is_free(self) -> bool:
-        """Whether its answers cost nothing, since nobody else is asked."""
-        return self.provider in ("simulated", "local")
-
-    @model_validator(mode="after")
-    def _is_simulated_or_not(self):
         is_simulated = self.provider == "simulated"
         if is_simulated != (self.simulated is not None) or is_simulated != self.llm.startswith("sim/"):
             raise ValueError(
                 "should be named sim/..., with its truth under `simulated`, if it is simulated, and else neither"
             )
         return self
+
+    @property
+    def is_free(self) -> bool:
+        """Whether its answers cost nothing, since nobody else is asked."""
+        return self.provider in ("simulated", "local")
 
 
 class Endpoint(Part):

@@ -177,13 +177,9 @@ class Technique(Part):
     decoding: Decoding | None = None
 
     @model_validator(mode="after")
-    def _decodes_here(self):
+    def _opens(self):
         if (self.engine is None) != (self.decoding is None):
             raise ValueError("should say both `engine: local` and `decoding`, or neither")
-        return self
-
-    @model_validator(mode="after")
-    def _opens(self):
         if (self.turns is None) == (self.steps is None):
             raise ValueError("should hold one of turns and steps")
         if self.steps:

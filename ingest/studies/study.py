@@ -167,6 +167,11 @@ class Study(Part):
         return self.llms
 
     @property
+    def are_simulated(self) -> bool:
+        """Whether no LLM is asked."""
+        return all(llm.provider == "simulated" for llm in self.all_llms)
+
+    @property
     def cautions(self) -> list[str]:
         """What can be asked and still leaves a question open, in sentences."""
         blank = [
