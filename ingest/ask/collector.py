@@ -211,7 +211,7 @@ class Collector:
         self.orphaned, self.kept, self.new_anchors = orphaned, kept, new_anchors
         self.llms = {llm.llm: llm for llm in self.study.all_llms}
         self.prices = read_prices()
-        self.providers, self.paces, self.lacking = {}, {}, {}
+        self.providers, self.paces, self.lacking, self.llms_at = {}, {}, {}, collections.defaultdict(set)
         self.outcome, self.session = Outcome(), uuid.uuid4().hex[:16]
         self.phase = ""
         self.failed_in_a_row = collections.Counter()
@@ -244,6 +244,7 @@ class Collector:
         """Make the provider of each LLM; where none can be made, for want of a key, nothing is asked."""
         for llm in self.llms.values():
             key, make = provider_of(llm, self.design)
+            self.llms_at[key].add(llm.llm)
             if key not in self.providers and key not in self.lacking:
                 try:
                     self.providers[key] = make()
@@ -437,19 +438,14 @@ class Collector:
         """Put trials to their endpoints, as many at a time as these take."""
         self.phase = phase
         self.tasks = []
-        llms = collections.defaultdict(set)
-        for llm in self.llms.values():
-            llms[provider_of(llm, self.design)[0]].add(llm.llm)
         queues = []
         for key, why in self.lacking.items():
-            for trial in self._missing(trials(llms[key])):
+            for trial in self._missing(trials(self.llms_at[key])):
                 self.outcome.silent_llms[trial.cell.llm] = str(why)
-        for key in self.providers:
-            queues.append(self._missing(trials(llms[key])))
-            self.tasks += [
-                asyncio.create_task(self._work(queues[-1], self.providers[key], self.paces[key]))
-                for _ in range(self.paces[key].most)
-            ]
+        for key, pace in self.paces.items():
+            queues.append(self._missing(trials(self.llms_at[key])))
+            work = (self._work(queues[-1], self.providers[key], pace) for _ in range(pace.most))
+            self.tasks += map(asyncio.create_task, work)
         results = await asyncio.gather(*self.tasks, return_exceptions=True)
         self._count_those_before(queues)
         for result in results:
@@ -621,7 +617,7 @@ class Collector:
 
     def _spend(self, llm, told):
         """Count what a call cost, answered or not, and return it with how it is known."""
-        cost, source = self._cost(llm, told)
+        cost, source = (0.0, llm.provider) if llm.is_free else cost_of_call(told, self.prices.get(llm.llm))
         if cost is not None:
             self.outcome.cost_usd += cost
             if not llm.is_free:
@@ -629,12 +625,6 @@ class Collector:
         elif not isinstance(told, NoReply) or told.tokens_out:
             self.outcome.n_unpriced += 1
         return {"cost_usd": cost, "cost_source": source}
-
-    def _cost(self, llm, told):
-        """Return what a call cost and how that is known: as the endpoint reports it, else by the price list."""
-        if llm.is_free:
-            return 0.0, llm.provider
-        return cost_of_call(told, self.prices.get(llm.llm))
 
     def _learn_cost(self, llm, cost):
         if self.max_cost_usd is not None and not self.costs:
@@ -647,13 +637,14 @@ class Collector:
         """Write down that a trial is complete, and what it came to."""
         cell, failed = trial.cell, bool(last and last["error"])
         text, status, reason = _came_to(script, replies, last, calls, problem)
+        version, template = self.design.version(*cell.asked_with)
         anchor = self.anchors.get(cell.place, {}).get(cell.arm or cell.anchor_direction)
         record = {
             "kind": "trial", "trial_id": trial.trial_id, "session": self.session, "study": self.study.study,
             "source": "simulated" if self.llms[cell.llm].provider == "simulated" else "collected",
             **self._said_of(trial),
             "replicate": trial.replicate, "phase": trial.phase, "order_index": trial.order_index,
-            "attempt_of": trial.attempt_of, "prompt_version": self._version_hash(cell),
+            "attempt_of": trial.attempt_of, "prompt_version": self._keep_prompt(template, "template", version),
             "anchor_rule": self.design.anchor_rule(cell, anchor), "anchor_baseline": anchor and anchor["baseline"],
             "anchor_n_trials": anchor and anchor["n_trials"],
             "status": status, "reason": reason, "text": text,
@@ -710,12 +701,6 @@ class Collector:
                 last = f"its last {ending.n_failed:,} trials" if ending.n_failed > 1 else "its last trial"
                 why = _why(last_call(self.path, ending.trial_id))
                 self.outcome.silent_llms[llm] = f"{last} failed, with {why}"
-
-    def _version_hash(self, cell):
-        version, text = self.design.version(*cell.asked_with)
-        if version.encode() not in self.state.prompts:
-            self._keep_prompt(text, "template", version)
-        return version
 
     def _keep_prompt(self, text, prompt_kind, prompt_hash=None):
         """Write a text down the first time it is used."""

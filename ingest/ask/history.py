@@ -235,26 +235,22 @@ class _Places:
         self.vignettes = {False: [*design.vignettes], True: [judges.paradigm] if judges else []}
         self.seen = collections.defaultdict(dict)  # dicts, for their order
         for given in all_given:
-            for kind, name in self._named(given).items():
-                self.seen[kind][name] = None
+            is_judged, vignette = given.is_judged, given.vignette
+            self.seen["vignette", is_judged][vignette] = None
+            self.seen["technique", vignette, given.is_anchored][given.technique] = None
+            self.seen["arm", vignette][given.treatment] = None
+            self.seen["LLM", is_judged][given.llm] = None
+            self.seen["temperature", is_judged][given.temperature] = None
         sessions = [*state.sessions, {"study": study.model_dump(mode="json")}]
-        self.sent = {entry["llm"]: _sent(entry) for session in sessions for entry in _llms(session.get("study", {}))}
+        studies = [
+            part for session in sessions if (study := session.get("study")) for part in (study, study.get("judges"))
+        ]
+        self.sent = {entry["llm"]: _sent(entry) for part in studies if part for entry in part.get("llms", ())}
         self.twins = {}
         never_asked = {item.digest: name for name, item in design.items.items() if name not in state.items}
         for name, stated in state.items.items() if never_asked else ():
             if twin := next((never_asked[record.digest] for record in stated if record.digest in never_asked), None):
                 self.twins[name] = twin
-
-    @staticmethod
-    def _named(given):
-        """Return what is named in the place of each kind."""
-        return {
-            ("vignette", given.is_judged): given.vignette,
-            ("technique", given.vignette, given.is_anchored): given.technique,
-            ("arm", given.vignette): given.treatment,
-            ("LLM", given.is_judged): given.llm,
-            ("temperature", given.is_judged): given.temperature,
-        }
 
     def asks(self, given):
         """Tell whether the study asks this LLM at this temperature."""
@@ -332,10 +328,6 @@ def derived_anchors(design: Design) -> dict[tuple, dict]:
     summaries = cell_summaries(path, design, design.study.stopping_rule.minimum)
     means = mean_baselines(summaries, design.baseline_cells())
     return design.anchors_from({place: mean for place, (mean, _) in means.items()})
-
-
-def _llms(study):
-    return [*study.get("llms", ()), *((study.get("judges") or {}).get("llms", ()))]
 
 
 def _sent(llm):

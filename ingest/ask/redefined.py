@@ -92,7 +92,7 @@ def render_redefined(changes: list[Redefined]) -> list[str]:
     lines = []
     for change in changes:
         became = "; ".join(
-            f"{n:,} {_status(was)} before {'is' if n == 1 else 'are'} {_status(now)}"
+            f"{n:,} {was} before {'is' if n == 1 else 'are'} {now}".replace("_", " ")
             for (was, now), n in sorted(change.statuses.items())
         )
         n = f"{change.n_changed:,} of its {change.n_answers:,} answers"
@@ -101,7 +101,3 @@ def render_redefined(changes: list[Redefined]) -> list[str]:
             "the tables follow with `bais build`. Nothing is asked again for it."
         )
     return lines
-
-
-def _status(status):
-    return status.replace("_", " ")

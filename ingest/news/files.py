@@ -141,7 +141,8 @@ def _stated(given, descriptions, now):
         raise Complaint("made_by is empty: say who or what made the falsified text")
     opinions = {}
     for of_validator, of_verdict in VALIDATORS:
-        validator, verdict = _text_of(given, of_validator), _verdict_of(given.get(of_verdict))
+        validator, verdict = _text_of(given, of_validator), given.get(of_verdict)
+        verdict = "" if verdict is None else str(verdict).strip()
         if not validator and not verdict:
             continue
         if not validator or verdict.lower() not in TRUTHS:
@@ -161,10 +162,6 @@ def _text_of(given, name):
     if value is not None and not isinstance(value, str):
         raise Complaint(f"{name} should be a text")
     return as_text(value or "", len(value or "")).strip()
-
-
-def _verdict_of(value):
-    return "" if value is None else str(value).strip()
 
 
 def _last_verdicts():
@@ -309,13 +306,9 @@ def said_of_quarantine(quarantined: list[Line]) -> Iterator[str]:
         yield f"  quarantined: {len(quarantined):,} (table raw.quarantined_lines)"
         for line in quarantined[:SHOWN]:
             place = f"{line.file}{f':{line.number}' if line.number else ''}"
-            address = _address_in(line.text)
+            address = None
+            with contextlib.suppress(ValueError, AttributeError):
+                address = json.loads(line.text).get("url")
             yield printable(f"    {place}: {line.reason}{f' ({address})' if address else ''}")
         if len(quarantined) > SHOWN:
             yield f"    and {len(quarantined) - SHOWN:,} more"
-
-
-def _address_in(text):
-    """Return the address that an article which was set apart gives."""
-    with contextlib.suppress(ValueError, AttributeError):
-        return json.loads(text).get("url")

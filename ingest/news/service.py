@@ -261,8 +261,8 @@ class NewsService:
                 return None
             if status in (401, 403) or code in OF_THE_KEY:
                 raise self._failed(f"refused the key that the environment variable {KEY} holds")
-            why = ": ".join(map(self._shown, filter(None, (code, answer.get("message")))))
-            raise self._failed(f"answered with an error, {why}")
+            told = (self.redaction.of_error(str(text)) for text in (code, answer.get("message")) if text)
+            raise self._failed(f"answered with an error, {': '.join(map(printable, told))}")
         articles, n_in_all = answer.get("articles"), answer.get("totalResults")
         if not isinstance(articles, list):
             raise self._failed("answered without a list of articles")
@@ -294,9 +294,6 @@ class NewsService:
                 raise self._failed(f"sent a page of more than {MOST_BYTES >> 20} MB, which was not read")
             parts.append(part)
         return b"".join(parts)
-
-    def _shown(self, text):
-        return printable(self.redaction.of_error(str(text)))
 
     def _failed(self, what):
         return UserError(f"{printable(self.url)} {what}", CANNOT_BE_ASKED)

@@ -1,6 +1,7 @@
 """A paradigm is data: one YAML file says what its arms are, what is asked in each, and how answers are measured."""
 
 import collections
+import contextlib
 import itertools
 import json
 import math
@@ -367,19 +368,18 @@ class Paradigm(Part):
             return given
         given = dict(given)
         if "human" in given:
-            raise Mistake(
+            raise ValueError(
                 "human: what is known of people stands in seeds/human_effects.csv, a line for each effect with its "
                 f"measure, its interval and its source: add one with the paradigm {given.get('paradigm')} and take "
-                "this key away; marts.human_comparisons then has it beside the LLMs, and nothing is asked again",
-                "human",
+                "this key away; marts.human_comparisons then has it beside the LLMs, and nothing is asked again"
             )
         if isinstance(given.get("arms"), dict):
             if "anchors" in given:
-                raise Mistake("anchors: each stands under its arm, as in {low: {anchor: 12}}", "anchors")
+                raise ValueError("anchors: each stands under its arm, as in {low: {anchor: 12}}")
             anchors = {}
             for arm, content in given["arms"].items():
                 if not (content is None or (isinstance(content, dict) and content.keys() <= {"anchor"})):
-                    raise Mistake(f"arms: {arm} should hold `anchor` or nothing", "arms", arm)
+                    raise ValueError(f"arms: {arm} should hold `anchor` or nothing")
                 if content:
                     try:
                         anchors[arm] = ArmAnchor.model_validate(_as_anchor(content["anchor"]))
@@ -389,16 +389,14 @@ class Paradigm(Part):
             given |= {"arms": list(given["arms"]), "anchors": anchors}
         goals, base = given.get("goals"), given.get("relative_to")
         if goals and not base:
-            raise Mistake(
+            raise ValueError(
                 "goals: say under `relative_to` of which arm they are in per cent of the mean answer, such as "
-                "`relative_to: none`",
-                "goals",
+                "`relative_to: none`"
             )
         if base and not goals:
-            raise Mistake(
+            raise ValueError(
                 "relative_to: say under `goals` what techniques should make small, such as "
-                "`goals: {pull: {contrasts: [[high, low]]}}`",
-                "relative_to",
+                "`goals: {pull: {contrasts: [[high, low]]}}`"
             )
         if base and "measures" not in given:
             given["measures"] = {RESPONSE: {"better": "closer_to_reference"}}
@@ -443,45 +441,38 @@ class Paradigm(Part):
         for arm, anchor in self.anchors.items():
             at = ("arms", arm)
             if arm not in self.arms:
-                raise Mistake(f"anchors: {arm} is not among the arms", "anchors", arm)
+                raise ValueError(f"anchors: {arm} is not among the arms")
             if anchor.hangs_on_answers and self.answer.kind != "number":
                 raise Mistake(f"arms: the anchor of {arm} is a multiple of answers, which are no numbers", *at)
+            is_multiple = f"arms: the anchor of {arm} is a multiple of {anchor.of}"
             if anchor.of is not None and anchor.of not in self.arms:
-                raise Mistake(
-                    f"arms: the anchor of {arm} is a multiple of {anchor.of}, which is not among the arms", *at
-                )
+                raise Mistake(f"{is_multiple}, which is not among the arms", *at)
             if anchor.of is not None and anchor.of != self.relative_to:
-                raise Mistake(
-                    f"arms: the anchor of {arm} is a multiple of {anchor.of}: say `relative_to: {anchor.of}` too, so "
-                    "that this arm is asked first, and without a technique",
-                    *at,
-                )
+                why = "so that this arm is asked first, and without a technique"
+                raise Mistake(f"{is_multiple}: say `relative_to: {anchor.of}` too, {why}", *at)
 
     def _check_goals(self):
         if self.relative_to is None:
             return
         if self.relative_to not in self.arms:
-            raise Mistake(f"relative_to: {self.relative_to} is not among the arms", "relative_to")
+            raise ValueError(f"relative_to: {self.relative_to} is not among the arms")
         if self.relative_to in self.anchors:
-            raise Mistake(f"relative_to: {self.relative_to} has an anchor, and others hang on it", "relative_to")
+            raise ValueError(f"relative_to: {self.relative_to} has an anchor, and others hang on it")
         if self.answer.kind != "number":
-            raise Mistake("relative_to: nothing is in per cent of answers that are no numbers", "relative_to")
+            raise ValueError("relative_to: nothing is in per cent of answers that are no numbers")
         if self.pairing != "item":
-            raise Mistake("pairing: each item is held against its own answers in the arm `relative_to`", "pairing")
+            raise ValueError("pairing: each item is held against its own answers in the arm `relative_to`")
         for name, goal in self.goals.items():
             if unknown := [arm for arm in goal.arms if arm not in self.arms]:
-                raise Mistake(f"goals: {name} is of {unknown[0]}, which is not among the arms", "goals", name)
+                raise ValueError(f"goals: {name} is of {unknown[0]}, which is not among the arms")
             if same := [a for a, b in goal.contrasts or () if a == b]:
-                raise Mistake(f"goals: {name} holds {same[0]} against itself", "goals", name)
+                raise ValueError(f"goals: {name} holds {same[0]} against itself")
             if self.relative_to in (goal.distance_of or ()):
-                raise Mistake(f"goals: {name} is a distance of {self.relative_to} from itself", "goals", name)
+                raise ValueError(f"goals: {name} is a distance of {self.relative_to} from itself")
         leading = [name for name, goal in self.goals.items() if goal.leads]
         if len(leading) != 1 and len(self.goals) > 1:
-            raise Mistake(
-                f"goals: one of {', '.join(self.goals)} should say `leads: true`, and "
-                f"{'none does' if not leading else ' and '.join(leading) + ' do'}",
-                "goals",
-            )
+            told = " and ".join(leading) + " do" if leading else "none does"
+            raise ValueError(f"goals: one of {', '.join(self.goals)} should say `leads: true`, and {told}")
 
     @property
     def leading_goal(self) -> str | None:
@@ -500,10 +491,8 @@ class Paradigm(Part):
                 if half := half_a_name(text, names):
                     raise Mistake(f"{where} says in arm {arm} {half}", *location)
                 if missing := sorted(placeholders(text) - names):
-                    raise Mistake(
-                        f"{where} says {{{missing[0]}}} in arm {arm}, which is neither a word nor a field of the items",
-                        *location,
-                    )
+                    of_whom = "which is neither a word nor a field of the items"
+                    raise Mistake(f"{where} says {{{missing[0]}}} in arm {arm}, {of_whom}", *location)
                 used |= placeholders(text) & fields
             for item in self.all_items:
                 if lacking := sorted(used - item.fields.keys()):
@@ -522,9 +511,8 @@ class Paradigm(Part):
             if "anchor" not in placeholders(words):
                 raise Mistake(f"{where} says no {{anchor}} in arm {arm}, which has one", *place)
         for pair in self.contrasts:
-            versions = {
-                (self.version(full, {"turns": ["{opening}"]}, arm)[0], str(self.anchors.get(arm))) for arm in pair
-            }
+            opening = {"turns": ["{opening}"]}
+            versions = {(self.version(full, opening, arm)[0], str(self.anchors.get(arm))) for arm in pair}
             if len(pair) == 2 and len(versions) == 1:
                 raise Mistake(f"{where} says the same in the arms {pair[0]} and {pair[1]}: nothing can differ", *place)
 
@@ -557,52 +545,43 @@ class Paradigm(Part):
     def _check_measures(self):
         labels = self.labels
         for name, measure in self.measures.items():
-            at = ("measures", name)
             if labels is not None and (measure.margin or 0) >= 1:
                 raise Mistake(
                     f"measures: {name} is a share, which lies between 0 and 1, so its margin is below 1: write "
-                    "0.05 for 5 percentage points",
-                    *at,
-                    "margin",
-                )
+                    "0.05 for 5 percentage points", "measures", name, "margin",
+                )  # fmt: skip
             is_of_truth = name in OF_TRUTH
             if is_of_truth and measure.truth is None:
-                raise Mistake(f"measures: {name} is held against the truth, so `truth` should say which", *at)
+                raise ValueError(f"measures: {name} is held against the truth, so `truth` should say which")
             if measure.truth and not is_of_truth:
                 names = " or ".join(OF_TRUTH)
-                raise Mistake(f"measures: {name} is held against `truth`, and such a measure is called {names}", *at)
+                raise ValueError(f"measures: {name} is held against `truth`, and such a measure is called {names}")
             if measure.source != "answer" or measure.truth:
                 if measure.of is not None:
-                    raise Mistake(f"measures: {name} has `of`, which is for measures of the answer alone", *at)
+                    raise ValueError(f"measures: {name} has `of`, which is for measures of the answer alone")
                 if measure.source == "judgement" and self.answer.kind != "text":
-                    raise Mistake(
-                        f"measures: {name} is from judgements, and only answers that are texts are judged", *at
-                    )
+                    raise ValueError(f"measures: {name} is from judgements, and only answers that are texts are judged")
                 continue
             if self.answer.kind == "text":
-                raise Mistake(
+                raise ValueError(
                     f"measures: {name} should say where its values come from, since the answers are texts: `from: "
-                    "judgement`, of judges, or `from: measurement`, of `bais measure`",
-                    *at,
+                    "judgement`, of judges, or `from: measurement`, of `bais measure`"
                 )
             if (measure.of is None) == (labels is not None):
-                raise Mistake(
+                raise ValueError(
                     f"measures: {name} should say under `of` which answers count as 1 if the answer is a choice or a "
-                    "label, and else not",
-                    *at,
+                    "label, and else not"
                 )
             if unknown := [label for label in measure.of or () if label not in labels]:
-                raise Mistake(f"measures: {name} is of {unknown[0]}, which is none of the answers", *at)
+                raise ValueError(f"measures: {name} is of {unknown[0]}, which is none of the answers")
             if measure.of and len(set(measure.of)) < len(measure.of):
-                raise Mistake(f"measures: {name} says one answer twice under `of`", *at)
+                raise ValueError(f"measures: {name} says one answer twice under `of`")
         for name, measure, answers in self._measured() if labels else ():
             for vignette, arm in itertools.product(self.vignettes, self.arms):
                 if answers and set(answers) >= set(self._answers_in(vignette, arm)):
-                    raise Mistake(
-                        f"measures: {name} is of all the answers in arm {arm}, so it would always be 1 there",
-                        "measures",
-                        next(key for key, of_key in self.measures.items() if of_key is measure),
-                    )
+                    key = next(key for key, of_key in self.measures.items() if of_key is measure)
+                    always = f"measures: {name} is of all the answers in arm {arm}, so it would always be 1 there"
+                    raise Mistake(always, "measures", key)
         if labels and any(measure.truth == "correct" for measure in self.measures.values()):
             self.check_correct(labels, "the answers")
 
@@ -610,16 +589,14 @@ class Paradigm(Part):
         if self.leading is None:
             return
         if self.leading not in self.measures:
-            raise Mistake(
-                f"leading: {self.leading} is none of the measures ({', '.join(self.measures)}): name one of them",
-                "leading",
+            raise ValueError(
+                f"leading: {self.leading} is none of the measures ({', '.join(self.measures)}): name one of them"
             )
         if self.leading not in self._decided:
             instead = f"name {' or '.join(self._decided)}" if self._decided else "take this key away"
-            raise Mistake(
+            raise ValueError(
                 f"leading: {self.leading} is measured of texts, which describes answers, and nothing is decided on it: "
-                f"{instead}",
-                "leading",
+                f"{instead}"
             )
 
     @property
@@ -648,14 +625,14 @@ class Paradigm(Part):
             return
         shifts = self.simulated.shifts | self.simulated.techniques
         if unknown := [arm for arm in shifts if arm not in self.arms]:
-            raise Mistake(f"simulated: {unknown[0]} is not among the arms", "simulated", unknown[0])
+            raise ValueError(f"simulated: {unknown[0]} is not among the arms")
         if self.labels is None:
             raise ValueError(
                 "simulated: it is for answers that are a choice or a label; what simulated respondents answer "
                 "otherwise stands under their own `simulated`"
             )
         if unknown := [answer for answer in self.simulated.shares if answer not in self.labels]:
-            raise Mistake(f"simulated: shares: {unknown[0]} is none of the answers", "simulated", "shares", unknown[0])
+            raise ValueError(f"simulated: shares: {unknown[0]} is none of the answers")
         factors = self._item_factors() or {1.0: ""}
         for vignette, arm, (factor, of_item) in itertools.product(self.vignettes, self.arms, factors.items()):
             for technique in ("", *self.simulated.techniques.get(arm, {})):
@@ -665,11 +642,8 @@ class Paradigm(Part):
                     raise Mistake(f"simulated: {unknown[0]} is none of the answers in arm {arm}", *at, unknown[0])
                 if min(shares.values()) < -1e-9 or not math.isclose(sum(shares.values()), 1):
                     listing = ", ".join(f"{answer} {share:g}" for answer, share in shares.items())
-                    raise Mistake(
-                        f"simulated: the shares in arm {arm}{of_item} are {listing}: they should come to 1, with none "
-                        "below 0",
-                        *at,
-                    )
+                    are = f"simulated: the shares in arm {arm}{of_item} are {listing}"
+                    raise Mistake(f"{are}: they should come to 1, with none below 0", *at)
 
     def _item_factors(self):
         """Return the factors of the items, each with the words that name its first item; none where none are stated."""
@@ -677,13 +651,12 @@ class Paradigm(Part):
         if name is None:
             return factors
         if not self.all_items:
-            raise Mistake(f"simulated: item_factor: it says {name}, and there are no items", "simulated", "item_factor")
+            raise ValueError(f"simulated: item_factor: it says {name}, and there are no items")
         for item in self.all_items:
-            try:
-                is_number = math.isfinite(float(item.fields.get(name, "")))
-            except ValueError:
-                is_number = False
-            if not is_number:
+            number = math.nan
+            with contextlib.suppress(ValueError):
+                number = float(item.fields.get(name, ""))
+            if not math.isfinite(number):
                 raise Mistake(
                     f"items: {self.items.where(item.item)}item {item.item} has no number under {name}, which "
                     "`item_factor` says multiplies what an arm adds",
@@ -1010,8 +983,3 @@ def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> 
             raise
 
     return parse_checked(text_of(path), printable(path), EXPECTED, validate)
-
-
-def count_by_vignette(paradigms: list[Paradigm]) -> collections.Counter:
-    """Count in how many paradigms a vignette stands: in a study it should be one."""
-    return collections.Counter(vignette.vignette for paradigm in paradigms for vignette in paradigm.vignettes)

@@ -152,18 +152,16 @@ def _full_llm(entry):
     entry = {"llm": entry} if isinstance(entry, str) else entry
     if not isinstance(entry, dict):
         raise ValueError("should be an id such as vendor/name, or a mapping with one under the key llm")
-    if entry.get("simulated"):
-        return {"provider": "simulated", **entry}
-    if entry.get("engine") == "local":
+    if entry.get("engine") == "local" and not entry.get("simulated"):
         return {"provider": "local", **entry}
-    if str(entry.get("llm", "")).startswith("sim/"):
+    if str(entry.get("llm", "")).startswith("sim/") and not entry.get("simulated"):
         named = simulated_respondents()
         if entry["llm"] not in named:
             raise ValueError(
                 f"{entry['llm']} is not a simulated respondent ({', '.join(named)}): state its truth under `simulated`"
             )
-        return {"provider": "simulated", **entry, "simulated": named[entry["llm"]]}
-    return entry
+        entry = entry | {"simulated": named[entry["llm"]]}
+    return {"provider": "simulated", **entry} if entry.get("simulated") else entry
 
 
 @cache

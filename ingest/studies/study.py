@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from ingest.paradigms.judges import Judging
-from ingest.paradigms.paradigm import ANCHORING, PARTS, Paradigm, WrongItems, count_by_vignette, load_paradigm
+from ingest.paradigms.paradigm import ANCHORING, NO_TECHNIQUE, PARTS, Paradigm, WrongItems, load_paradigm
 from ingest.prompts import ANSWER_FORMATS, names_cutoff, placeholders, shipped, words_named
 from ingest.prompts.words import has_blank
 from ingest.studies.llms import Endpoint, Llm, _full_llm, knowledge_cutoffs
@@ -181,14 +181,12 @@ class Study(Part):
             for entry in entries
             if has_blank(entry)
         ]
-        sentences = [*blank, *self._misspelt_units()]
-        if any(technique["technique"] == "no_technique" for technique in self.techniques):
-            return sentences
-        return [
-            *sentences,
+        bare = [
             "No technique can be compared with the plain question: add no_technique to the techniques, or nothing will "
-            "say what a technique changes.",
+            "say what a technique changes."
         ]
+        is_bare = NO_TECHNIQUE not in self._named()["techniques"]
+        return [*blank, *self._misspelt_units(), *(bare if is_bare else ())]
 
     def _misspelt_units(self):
         """Yield the units that are nearly ordinary ones: nothing would be converted to them."""
@@ -234,7 +232,7 @@ class ParadigmStudy(Study):
         return {
             "paradigm": [paradigm.paradigm for paradigm in self.paradigm],
             **super()._named(),
-            "vignettes": list(count_by_vignette(self.paradigm).elements()),
+            "vignettes": [vignette.vignette for paradigm in self.paradigm for vignette in paradigm.vignettes],
         }
 
     def _check_form(self):
@@ -244,7 +242,7 @@ class ParadigmStudy(Study):
                 f"paradigm: two of them have an item {twice[0]}: in one study each needs a name of its own"
             )
         if self.stopping_rule.maximum and {*self.kinds.values()} != {"number"}:
-            raise ValueError("stopping_rule: maximum and sd_above are for answers that are numbers")
+            raise Mistake("stopping_rule: maximum and sd_above are for answers that are numbers", "stopping_rule")
         for paradigm in self.paradigm:
             self._check_named_techniques(paradigm)
         if self.judges:
@@ -313,12 +311,8 @@ class ParadigmStudy(Study):
             for paradigm in self.paradigm
             if paradigm.relative_to and n_base < FEWEST_IN_BASE
         ]
-        return (
-            super().cautions
-            + unjudged
-            + thin
-            + [caution for paradigm in self.paradigm for caution in paradigm.cautions]
-        )
+        of_paradigms = itertools.chain.from_iterable(paradigm.cautions for paradigm in self.paradigm)
+        return [*super().cautions, *unjudged, *thin, *of_paradigms]
 
     @property
     def judged_paradigms(self) -> list[Paradigm]:
@@ -336,15 +330,6 @@ class _Inline(Part):
     paradigm: Paradigm
 
 
-def _are_of_paradigms(items, names):
-    """Tell whether items are given under the names of paradigms."""
-    return (
-        isinstance(items, dict)
-        and items.keys() <= {*names}
-        and all(isinstance(entry, dict) for entry in items.values())
-    )
-
-
 def with_paradigms(content: dict, folder: Path | None) -> dict:
     """Put paradigms in the place of their names, and name their vignettes; what is wrong otherwise stays as it is."""
     named, items, chosen = content["paradigm"], content.get("items"), content.get("vignettes")
@@ -354,7 +339,9 @@ def with_paradigms(content: dict, folder: Path | None) -> dict:
     names = [name for name in named if isinstance(name, str)]
     if items is not None and len(named) == 1 and names and isinstance(items, dict):
         items = {names[0]: items}
-    elif items is not None and not _are_of_paradigms(items, names):
+    elif items is not None and not (
+        isinstance(items, dict) and items.keys() <= {*names} and all(isinstance(one, dict) for one in items.values())
+    ):  # they are not given under the names of paradigms
         raise ValueError(
             "items: they go with one paradigm that is named, as a mapping such as {limit: 100}, or with some of "
             "several, as a mapping from their names to such mappings"
@@ -368,18 +355,13 @@ def with_paradigms(content: dict, folder: Path | None) -> dict:
         ]
     except WrongItems as error:
         raise Mistake(str(error), *error.location) from None
-    vignette_names = [vignette.vignette for paradigm in paradigms for vignette in paradigm.vignettes]
-    if chosen is not None and (not isinstance(chosen, list) or not set(map(str, chosen)) <= set(vignette_names)):
-        raise ValueError(f"vignettes: name some of {', '.join(vignette_names)}")
-    vignettes = [
-        paradigm.full_vignette(vignette)
-        for paradigm in paradigms
-        for vignette in paradigm.vignettes
-        if chosen is None or vignette.vignette in chosen
-    ]
-    return {key: value for key, value in content.items() if key != "items"} | {
-        "paradigm": paradigms, "vignettes": vignettes
-    }  # fmt: skip
+    vignettes = [paradigm.full_vignette(vignette) for paradigm in paradigms for vignette in paradigm.vignettes]
+    names = [vignette["vignette"] for vignette in vignettes]
+    if chosen is not None and (not isinstance(chosen, list) or not {*map(str, chosen)} <= {*names}):
+        raise ValueError(f"vignettes: name some of {', '.join(names)}")
+    asked = [vignette for vignette in vignettes if chosen is None or vignette["vignette"] in chosen]
+    others = {key: value for key, value in content.items() if key != "items"}
+    return others | {"paradigm": paradigms, "vignettes": asked}
 
 
 def shipped_studies() -> list[str]:

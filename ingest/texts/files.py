@@ -109,11 +109,18 @@ def _located(error):
     key, message, within = location, plain(error), ()
     if error["type"] == "value_error":
         first, _, rest = message.partition(": ")
-        within = (first,)
+        within = _named_in(message)
         if location and first.isidentifier():  # what does not fit together begins with its key
             key, message = (*location, first), rest
         within = getattr(error["ctx"]["error"], "location", ()) or within
     return (*location, *within), ".".join(map(str, key)), message
+
+
+def _named_in(sentence):
+    """Return the keys that a sentence begins with, and the word after them, which may be the name of what is below."""
+    words = sentence.split()
+    n_keys = next((n for n, word in enumerate(words) if not word.endswith(":")), 0)
+    return tuple(word.rstrip(":") for word in words[: n_keys + 1])
 
 
 def _unknown(name, missing):
@@ -142,7 +149,7 @@ def parse_checked(text: str, path: str, expected: str, validate: Callable[[dict]
 def found_wrong(error: ValueError) -> tuple[tuple, str]:
     """Return where the key stands that does not do, and the sentence that says so, beginning with that key."""
     if not isinstance(error, ValidationError):
-        return getattr(error, "location", ()) or (str(error).partition(":")[0],), str(error)
+        return getattr(error, "location", ()) or _named_in(str(error)), str(error)
     # a key that is not known may be why another one is missing
     first, *others = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
     location, key, message = _located(first)
