@@ -140,34 +140,25 @@ delete from parsed where kind is null
 # Equal lines of one file are told apart by their occurrence, so that none is lost and a reload adds none.
 NUMBER_REPEATED = """
 create or replace temp table repeated as
-with several as (
-    select file, trial_id from parsed group by all having count(*) > 1
-    union
-    select file, trial_id from parsed semi join seen using (file, trial_id)
-),
-
-before as (
-    select file, trial_id, sum(n) as n from seen semi join several using (file, trial_id) group by all
-)
-
 select
     file,
     line_number,
     (row_number() over (partition by file, trial_id order by line_number) + coalesce(n, 0))::bigint as occurrence
 from parsed
-semi join several using (file, trial_id)
-left join before using (file, trial_id);
+left join seen using (file, trial_id)
+qualify occurrence > 1;
 
 -- the next chunk may begin with more lines of the file that this one ends with
-delete from seen where file != (select max(file) from chunk);
-
-insert into seen
-select file, trial_id, count(*) from parsed where file = (select max(file) from chunk) group by all;
+create or replace table seen as
+select file, trial_id, sum(n)::bigint as n
+from (from seen union all select file, trial_id, 1 from parsed)
+where file = (select max(file) from chunk)
+group by all;
 
 update parsed set
     trial_id = sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, occurrence, reading))[:32]
 from repeated
-where parsed.file = repeated.file and parsed.line_number = repeated.line_number and occurrence > 1
+where parsed.file = repeated.file and parsed.line_number = repeated.line_number
 """
 
 # Files with one path in the archive are copies of one file: the first in the folder counts. So are lines of one id, and
