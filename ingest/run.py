@@ -227,10 +227,8 @@ def collect_study(
         kept = "what was answered is kept in the spool, and running it again loads it"
         raise UserError(f"{error}; {kept}", outcome.exit_code or error.exit_code) from None
     print(unparsed)
-    is_short = (
-        outcome.n_left or outcome.no_anchors or outcome.doubts or outcome.statuses["failed"] or outcome.stopped_llms
-    )
-    return outcome.exit_code or gate or (1 if strict and is_short else 0)
+    short_of = (outcome.n_left, outcome.no_anchors, outcome.doubts, outcome.statuses["failed"], outcome.stopped_llms)
+    return outcome.exit_code or gate or (1 if strict and any(short_of) else 0)
 
 
 def render_unparsed(study) -> str:

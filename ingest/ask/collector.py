@@ -373,22 +373,19 @@ class Collector:
             for place in design.anchor_places()
             if self.new_anchors or not records.get(place, {}).keys() >= {*design.arms_to_decide(place[1])}
         ]
-        if missing:
-            means, doubts = {}, {}
-            if any(design.hangs_on_answers(place[1]) for place in missing):
-                summaries = cell_summaries(self.path, design, self.study.stopping_rule.minimum)
-                means = mean_baselines(summaries, design.baseline_cells())
-                doubts = doubts_of_baselines(baseline_offences(self.path, design, self.study.stopping_rule.minimum))
-            before = values_of(records)
-            baselines = {place: mean for place, (mean, _) in means.items()}
-            derived = design.anchors_from(baselines, {} if self.new_anchors else before)
-            for place in missing:
-                if place in doubts and design.hangs_on_answers(place[1]):
-                    self.outcome.doubts.append(doubts[place])
-                    continue
-                if place not in derived:
-                    self.outcome.no_anchors.append(_named(place))
-                    continue
+        means, doubts = {}, {}
+        if any(design.hangs_on_answers(place[1]) for place in missing):
+            means = mean_baselines(self.path, design)
+            doubts = doubts_of_baselines(baseline_offences(self.path, design, self.study.stopping_rule.minimum))
+        before = values_of(records)
+        baselines = {place: mean for place, (mean, _) in means.items()}
+        derived = design.anchors_from(baselines, {} if self.new_anchors else before) if missing else {}
+        for place in missing:
+            if place in doubts and design.hangs_on_answers(place[1]):
+                self.outcome.doubts.append(doubts[place])
+            elif place not in derived:
+                self.outcome.no_anchors.append(_named(place))
+            else:
                 kept = before.get(place, {})
                 new = {arm: value for arm, value in derived[place].items() if kept.get(arm) != value}
                 if new:
@@ -664,9 +661,8 @@ class Collector:
         if status == "failed":
             self.failed_in_a_row[cell.llm] += 1
             if self.failed_in_a_row[cell.llm] >= GIVE_UP_AFTER:
-                self.outcome.stopped_llms.setdefault(
-                    cell.llm, f"{GIVE_UP_AFTER} trials in a row failed, the last with {_why(last)}"
-                )
+                why = f"{GIVE_UP_AFTER} trials in a row failed, the last with {_why(last)}"
+                self.outcome.stopped_llms.setdefault(cell.llm, why)
         if self.on_trial:
             self.on_trial(trial, record, calls)
 
@@ -751,10 +747,11 @@ def collect(study, **options) -> Outcome:
     return Collector(Design(study), **options).collect(ask_again)
 
 
-def mean_baselines(summaries, cells) -> dict[tuple, tuple[float, int]]:
+def mean_baselines(path, design) -> dict[tuple, tuple[float, int]]:
     """Return the mean answer of the baseline cells of each place, and of how many answers it is."""
+    summaries = cell_summaries(path, design, design.study.stopping_rule.minimum)
     sums = collections.defaultdict(lambda: [0.0, 0])
-    for cell in cells:
+    for cell in design.baseline_cells():
         if cell in summaries and summaries[cell].n:
             total = sums[cell.place]
             total[0] += summaries[cell].mean * summaries[cell].n

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ingest.ask.collector import mean_baselines
 from ingest.ask.redefined import redefined, render_redefined
 from ingest.ask.refusals import changed_items
-from ingest.ask.responses import cell_summaries, spooled
+from ingest.ask.responses import spooled
 from ingest.ask.spool import COLLECTED, State, read_state, spool_folder, stated_in
 from ingest.land.load import landed_ids
 from ingest.paradigms.paradigm import AS_WRITTEN, NO_TECHNIQUE
@@ -155,9 +155,8 @@ def asked_before(design: Design, state: State, keep: bool | None = None) -> Aske
             cell = cell._replace(anchor_value=anchor)
             if change.what == ORDER and design.option_order(cell, replicate) == tuple(json.loads(order)):
                 continue
-            is_decided = (anchor is not None) == given.is_anchored and (
-                given.item is None or given.item in design.items
-            )
+            is_there = given.item is None or given.item in design.items
+            is_decided = is_there and (anchor is not None) == given.is_anchored
             is_to_ask = replicate < (design.judges.repeats if role else design.study.stopping_rule.minimum) and not (
                 is_decided and design.trial_id(cell, replicate).encode() in state.closed
             )
@@ -324,9 +323,7 @@ def _techniques(design, vignette, is_anchored):
 
 def derived_anchors(design: Design) -> dict[tuple, dict]:
     """Return the anchors that a study's rule makes of the answers without anchor that were collected."""
-    path = spool_folder(design.study.study) / COLLECTED
-    summaries = cell_summaries(path, design, design.study.stopping_rule.minimum)
-    means = mean_baselines(summaries, design.baseline_cells())
+    means = mean_baselines(spool_folder(design.study.study) / COLLECTED, design)
     return design.anchors_from({place: mean for place, (mean, _) in means.items()})
 
 
@@ -360,11 +357,8 @@ def _restated(design, state):
 
 def _reread(design, state):
     """Yield each paradigm that is read otherwise than the last session said, how it was and how it is."""
-    last = next(
-        (session["study"] for session in reversed(state.sessions) if session.get("paradigms") and session.get("study")),
-        {},
-    )
-    before, now = _readings(last), _readings(design.study.model_dump(mode="json"))
+    last = [session["study"] for session in state.sessions if session.get("paradigms") and session.get("study")]
+    before, now = _readings(last[-1] if last else {}), _readings(design.study.model_dump(mode="json"))
     yield from ((name, before[name], now[name]) for name in now if before.get(name, now[name]) != now[name])
 
 
@@ -382,12 +376,10 @@ def _other_ways(design, state, ways):
     for way in ways:
         vignette, technique, is_anchored, arm, prompt_hash, *asked_under = way
         words = way[:N_WORDS]
-        is_planned = (_is_of_judges(design, vignette) and arm in design.judges.roles) or (
-            vignette in design.vignettes
-            and technique in _techniques(design, vignette, is_anchored)
-            and (is_anchored, arm) in design.treatments(vignette)
+        is_named = _is_of_judges(design, vignette) or (
+            vignette in design.vignettes and technique in _techniques(design, vignette, is_anchored)
         )
-        if not is_planned:
+        if not is_named or (is_anchored, arm) not in design.treatments(vignette):
             continue
         if prompt_hash not in design.prompt_hashes(*words):
             of_words = Change(*words, WORDS, prompt_hash, design.version(*words)[0])

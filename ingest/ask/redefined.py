@@ -30,9 +30,8 @@ def redefined(design: Design, state: State, path: Path) -> list[Redefined]:
     """Compare what a study says of its vignettes with what it said last, and read the answers by both."""
     last = next((session["study"] for session in reversed(state.sessions) if "study" in session), {})
     before = {entry["vignette"]: entry for entry in last.get("vignettes", [])}
-    changed = {
-        name: what for name, now in design.vignettes.items() if name in before and (what := in_words(before[name], now))
-    }
+    kept = {name: now for name, now in design.vignettes.items() if name in before}
+    changed = {name: what for name, now in kept.items() if (what := in_words(before[name], now))}
     if not changed:
         return []
     was = copy.copy(design)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from ingest.land.fates import rereadings
 from ingest.land.models import macros, query_of
 from ingest.land.raw import TABLES
+from ingest.paradigms.paradigm import NO_TECHNIQUE
 from ingest.studies.design import Cell, Design
 from ingest.warehouse import connect, patiently, quoted, same, scratch, warehouse_path
 
@@ -96,24 +97,21 @@ def spooled(paths: list[Path], table: str) -> "Iterator[duckdb.DuckDBPyConnectio
 @contextlib.contextmanager
 def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnection]":
     """Open a relation `answers` over the trials of a design: each with its `status` and its `response`."""
-    answers = {
-        name: paradigm.answer.model_dump(include={"labels", "reading"}) for name, paradigm in design.paradigms.items()
-    }
+    judges, vignettes = design.judges, [*design.vignettes.values()]
+    answers = {name: paradigm.answer for name, paradigm in design.paradigms.items()}
+    if judges:
+        answers[judges.paradigm] = judges
+        vignettes.append({"vignette": judges.paradigm, "paradigm": judges.paradigm})
+    readings = {name: answer.model_dump(include={"labels", "reading"}) for name, answer in answers.items()}
     ranges = [
-        vignette | answers.get(vignette.get("paradigm"), {}) | {"asked_as": vignette.get("paradigm")}
-        for vignette in design.vignettes.values()
+        vignette | readings.get(vignette.get("paradigm"), {}) | {"asked_as": vignette.get("paradigm")}
+        for vignette in vignettes
     ]
     asked_with = [
-        (vignette, technique, is_anchored, arm)
-        for vignette, technique in itertools.product(design.vignettes, {*design.techniques, "no_technique"})
-        for is_anchored, arm in design.treatments(vignette)
+        (vignette["vignette"], technique, *treatment)
+        for vignette, technique in itertools.product(vignettes, {*design.techniques, NO_TECHNIQUE})
+        for treatment in design.treatments(vignette["vignette"])
     ]
-    if design.judges:
-        ranges.append(
-            {"vignette": design.judges.paradigm, "asked_as": design.judges.paradigm}
-            | design.judges.model_dump(include={"labels", "reading"})
-        )
-        asked_with += [(design.judges.paradigm, "no_technique", False, role) for role in design.judges.roles]
     templates = pa.Table.from_pylist(
         [
             dict(zip(TEMPLATES.names, (*key[:3], key[3] or "", prompt_hash), strict=True))

@@ -185,9 +185,8 @@ def _refuse_version(version):
 def _refuse_fruitless(path, fruit, quarantined, archive):
     if not fruit:
         such_as = f"; {quarantined[0].file}: {quarantined[0].reason}" if quarantined else ""
-        raise UserError(
-            f"nothing usable in {printable(path)} of the format {archive.form} ({archive.expected}){printable(such_as)}"
-        )
+        of_form = f"of the format {archive.form} ({archive.expected})"
+        raise UserError(f"nothing usable in {printable(path)} {of_form}{printable(such_as)}")
 
 
 def _rows(path: Path, archive, needed) -> Iterator[Line | tuple[str, int, dict]]:
@@ -202,9 +201,8 @@ def _rows(path: Path, archive, needed) -> Iterator[Line | tuple[str, int, dict]]
             try:
                 yield from _rows_of(file, name, needed)
             except UnicodeDecodeError as error:
-                yield Line(
-                    name, None, "", f"not UTF-8: byte 0x{error.object[error.start]:02x}; not all of the file was read"
-                )
+                byte = error.object[error.start]
+                yield Line(name, None, "", f"not UTF-8: byte 0x{byte:02x}; not all of the file was read")
             except OSError as error:
                 yield Line(name, None, "", f"the file cannot be read: {error.strerror}")
 

@@ -240,9 +240,8 @@ def prompt_version(
     vignette: dict, technique: dict, answer_format: str, second_anchor: float | None = None, *, is_anchored: bool = True
 ) -> tuple[str, str]:
     """Return the template of a trial, with the versions of its vignette and technique, and a hash of it."""
-    return versioned(
-        Script(vignette, technique, SLOT if is_anchored else None, second_anchor, answer_format), vignette, technique
-    )
+    script = Script(vignette, technique, SLOT if is_anchored else None, second_anchor, answer_format)
+    return versioned(script, vignette, technique)
 
 
 def versioned(script: Script, vignette: dict, technique: dict) -> tuple[str, str]:

@@ -32,6 +32,5 @@ def has_blank(content: object) -> bool:
     """Tell whether braces without a name stand in a text, or in any text within what is given."""
     if isinstance(content, str):
         return bool(BLANK.search(content))
-    return any(
-        map(has_blank, content.values() if isinstance(content, dict) else content if isinstance(content, list) else ())
-    )
+    within = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
+    return any(map(has_blank, within))

@@ -160,14 +160,7 @@ class Design:
     def baseline_cells(self) -> Sequence[Cell]:
         """Return the cells without anchor and technique that anchors may be multiples of."""
         blocks = [
-            (
-                [llm],
-                [vignette],
-                [NO_TECHNIQUE],
-                self.study.temperatures,
-                [self.base_of(vignette)],
-                self.items_of(vignette),
-            )
+            self._block(vignette, [self.base_of(vignette)], [NO_TECHNIQUE], [llm])
             for llm, vignette in itertools.product(self._llms, self.vignettes)
             if (self.hangs_on_answers(vignette) if self.paradigms else self.study.baselines)
         ]
@@ -207,8 +200,8 @@ class Design:
 
         return Grid(blocks, cell)
 
-    def _block(self, vignette, arms, techniques):
-        return self._llms, [vignette], techniques, self.study.temperatures, arms, self.items_of(vignette)
+    def _block(self, vignette, arms, techniques, llms=None):
+        return llms or self._llms, [vignette], techniques, self.study.temperatures, arms, self.items_of(vignette)
 
     def _cell_of_arm(self, llm, vignette, technique, temperature, arm, item):
         cell = self._cell(llm, vignette, technique, temperature, arm, item, None)
@@ -318,7 +311,9 @@ class Design:
         return [item for item in items if self.judges.text is None or self.judges.original(item).strip()]
 
     def treatments(self, vignette: str) -> list[tuple[bool, str | None]]:
-        """Return what a vignette can be asked with: whether anchored, and in which arm of its paradigm."""
+        """Return what a vignette can be asked with: whether anchored, and in which arm; of judgements, the roles."""
+        if self.judges and vignette == self.judges.paradigm:
+            return [(False, role) for role in self.judges.roles]
         paradigm = self.paradigm_of(vignette)
         if not paradigm:
             return [(False, None), (True, None)]
@@ -334,16 +329,14 @@ class Design:
         It hangs on the vignette, the item and the replicate, so that LLMs, techniques and, if the paradigm says so,
         arms see the same order.
         """
-        options = self.vignettes[cell.vignette]["arms"][cell.arm].get("options") if cell.arm else None
+        arms = self.vignettes[cell.vignette]["arms"] if cell.arm else {}
+        options = arms[cell.arm].get("options") if arms else None
         if not options:
             return None
         rule = self.paradigm_of(cell.vignette).options
         if rule.order == AS_WRITTEN:
             return tuple(options)
-        of_all = itertools.chain.from_iterable(
-            treatment["options"] for treatment in self.vignettes[cell.vignette]["arms"].values()
-        )
-        order = sorted({*of_all})
+        order = sorted({option for treatment in arms.values() for option in treatment["options"]})
         seed = [self.study.order_seed, "options", cell.vignette, cell.item, replicate]
         random.Random(json.dumps(seed if rule.same_across_arms else [*seed, cell.arm])).shuffle(order)
         return tuple(option for option in order if option in options)
@@ -432,18 +425,17 @@ class Design:
     def version(self, vignette: str, technique: str, is_anchored: bool, arm: str | None = None) -> tuple[str, str]:
         """Return the hash of the template of a vignette, a technique and an arm or a role, and the template."""
         key = (vignette, technique, is_anchored, arm)
-        if key not in self._versions and self.judges and vignette == self.judges.paradigm:
-            self._versions[key] = self.judges.prompt_version(arm)
-        elif key not in self._versions and arm:
-            self._versions[key] = self.paradigm_of(vignette).version(
-                self.vignettes[vignette], self._technique(technique), arm, self.study.answer_format
-            )
-        elif key not in self._versions:
-            self._versions[key] = prompt_version(
-                self.vignettes[vignette], self._technique(technique), self.study.answer_format,
-                self.study.second_anchor, is_anchored=is_anchored,
-            )  # fmt: skip
+        if key not in self._versions:
+            self._versions[key] = self._new_version(*key)
         return self._versions[key]
+
+    def _new_version(self, vignette, technique, is_anchored, arm):
+        if self.judges and vignette == self.judges.paradigm:
+            return self.judges.prompt_version(arm)
+        words, form = (self.vignettes[vignette], self._technique(technique)), self.study.answer_format
+        if arm:
+            return self.paradigm_of(vignette).version(*words, arm, form)
+        return prompt_version(*words, form, self.study.second_anchor, is_anchored=is_anchored)
 
     def known_anchors(self, decided: list[dict]) -> dict[tuple, dict]:
         """Return of each place that the study asks the last record on each direction or arm, by the rule of today."""
@@ -460,10 +452,12 @@ class Design:
         if "arms" not in record:
             return record["rule"] == self.rules[vignette]
         hashes = self.prompt_hashes(vignette, NO_TECHNIQUE, False, self.base_of(vignette))
-        is_of_words = (
-            record.get("prompt_version") in hashes and record.get("paradigm") == self.paradigm_of(vignette).paradigm
+        is_of_paradigm = record.get("paradigm") == self.paradigm_of(vignette).paradigm
+        return (
+            is_of_paradigm
+            and record.get("prompt_version") in hashes
+            and record["rule"].get(arm) == self.rules[vignette].get(arm)
         )
-        return is_of_words and record["rule"].get(arm) == self.rules[vignette].get(arm)
 
     def _rule(self, vignette):
         """Return the rule that gives the anchors of a vignette: in a paradigm, by arm."""
