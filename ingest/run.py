@@ -499,10 +499,9 @@ def progress_bar(title):
 def render(summary) -> str:
     """Write the summary of an import for a terminal."""
     lines = [f"{summary.folder}: {summary.n_files:,} files"]
-    lines += [
-        f"  {kind:<18}{summary.files[kind]:>6,} files {n:>10,} trials" for kind, n in sorted(summary.rows.items())
-    ]
-    lines += [f"  {'together':<18}{'':>12} {sum(summary.rows.values()):>10,} trials"]
+    for kind, n in sorted(summary.rows.items()):
+        lines.append(f"  {kind:<18}{summary.files[kind]:>6,} files {n:>10,} trials")
+    lines.append(f"  {'together':<18}{'':>12} {summary.rows.total():>10,} trials")
     for reason in sorted({*summary.skipped.values(), *summary.skipped_lines}):
         n, files = summary.skipped_lines[reason], sorted(file for file, why in summary.skipped.items() if why == reason)
         lines.append(f"  skipped, {reason}{f' ({n:,} lines)' if n else ''}{f': {_some(files)}' if files else ''}")

@@ -146,10 +146,8 @@ def _sets(study):
     """Name by vignette the set that trials of a study belong to: `fever`, with raised versions `fever@2,sacd@3`."""
     techniques = [_with_version(technique, "technique") for technique in study.get("techniques", [])]
     raised = [name for name in techniques if "@" in name]
-    return {
-        vignette["vignette"]: ",".join([_with_version(vignette, "vignette"), *raised])
-        for vignette in study.get("vignettes", [])
-    }
+    vignettes = study.get("vignettes", [])
+    return {entry["vignette"]: ",".join([_with_version(entry, "vignette"), *raised]) for entry in vignettes}
 
 
 def _with_version(entry, key):

@@ -105,10 +105,8 @@ def _rows(design, replicates, prices):
         looked_at = items[:: math.ceil(len(items) / MOST_ITEMS)]
         for name, cells in _conditions(design, vignette):
             shown = [cell._replace(item=item) for cell in cells for item in looked_at]
-            sizes = {
-                end: [_size_of(design.script(cell, design.option_order(cell, 0)), end) for cell in shown]
-                for end in replicates
-            }
+            scripts = [design.script(cell, design.option_order(cell, 0)) for cell in shown]
+            sizes = {end: [_size_of(script, end) for script in scripts] for end in replicates}
             for llm in design.study.llms:
                 n_cells = len(cells) * len(items) * len(design.study.temperatures)
                 row = {"llm": llm.llm, "technique": name, "cells": n_cells}

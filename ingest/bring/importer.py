@@ -14,6 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.archives import Archive
+from ingest.ask.redefined import DEFINED
 from ingest.land.commits import commit_of
 from ingest.land.load import DUCKDB_SETTINGS, land, work_path
 from ingest.land.raw import TABLES
@@ -43,9 +44,7 @@ FILES = pa.schema(
         ("bytes", pa.int64()), ("sha256", pa.string()), ("copy_of", pa.int64()),
     ]
 )  # fmt: skip
-DECLARED = pa.schema(
-    map(TABLES["batches"].schema.field, ("vignette", "domain", "response_unit", "valid_min", "valid_max"))
-)
+DECLARED = pa.schema(map(TABLES["batches"].schema.field, ("vignette", *DEFINED)))
 
 PREPARE = """
 create table seen (file bigint, trial_id varchar, n bigint);
@@ -67,9 +66,8 @@ OF_A_VERSION = (
     "n_new", "n_unchanged", "n_changed", "n_gone",
 )  # fmt: skip
 MADE = ["trial_id", "study", "source", "batch_id", "archive", "source_file", "source_line"]
-RECORDED = pa.schema(
-    [*(field for field in TABLES["trials"].schema if field.name not in MADE), ("complaint", pa.string())]
-)
+OF_A_LINE = [field for field in TABLES["trials"].schema if field.name not in MADE]
+RECORDED = pa.schema([*OF_A_LINE, ("complaint", pa.string())])
 
 # Lines with the same keys are judged together; those that are no objects, or have a key twice, are read one by one.
 FIND_UNREAD = """

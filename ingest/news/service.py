@@ -34,6 +34,7 @@ from ingest.news.articles import (
 )
 from ingest.providers.openai_compatible import MOST_BYTES, THROTTLES, key_at, retry_after
 from ingest.studies.parts import Limits
+from ingest.texts.files import web_parts
 from ingest.texts.lines import quarantine_rows
 from ingest.texts.redaction import Redaction
 from ingest.warehouse import UserError, printable, warehouse_path
@@ -131,16 +132,12 @@ def planned(url: str | None, since: datetime | None, now: datetime) -> Fetch:
 
 def address_of_service(url: str) -> str:
     """Return the address that is asked: of a host alone, the one at which NewsAPI answers."""
-    try:
-        parts = urlsplit(url)
-        has_host = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        has_host = False
+    parts = web_parts(url)
     if "@" in url.partition("?")[0]:
         raise UserError(
             f"the address of the news service holds an @: leave out what stands before it, the key comes from {KEY}"
         )
-    if not has_host:
+    if parts is None:
         shown = printable(url.partition("?")[0])
         raise UserError(f"{shown} is no address of a news service: it should begin with https:// and a host")
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") or urlsplit(URL).path, "", ""))

@@ -187,10 +187,8 @@ class Items(Part):
         rows = self.rows if self.file is None else self._rows_of_file(folder)
         columns = {column: None for row in rows for column in row}
         layout = LAYOUTS[self.layout] if self.layout else None
-        says = {
-            **(layout.says if layout else {}),
-            **{key: own_column for key in SAID if (own_column := getattr(self, key))},
-        }
+        own_columns = {key: column for key in SAID if (column := getattr(self, key))}
+        says = (layout.says if layout else {}) | own_columns
         named = {"id": self.id, **says, "text": self.text}
         for key, column in named.items():
             if column is not None and column not in columns:
@@ -295,9 +293,8 @@ class Items(Part):
         order = f"length({column}) desc, item" if self.longest else None
         if self.sample_seed is not None:
             order = f"md5(concat({self.sample_seed}, '/', item)), item"
-        is_short = (
-            f"ceil(length({column}) / {CHARACTERS_PER_TOKEN}) <= {self.most_tokens}" if self.most_tokens else "true"
-        )
+        n_tokens = f"ceil(length({column}) / {CHARACTERS_PER_TOKEN})"
+        is_short = f"{n_tokens} <= {self.most_tokens}" if self.most_tokens else "true"
         return rows.query(
             "of_file",
             f"""

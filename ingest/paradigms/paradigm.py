@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_v
 
 from ingest.paradigms.items import Item, Items
 from ingest.paradigms.thirds import MEASUREMENTS
-from ingest.prompts import SLOT, Script, as_number, fill, placeholders, round_half_up, shipped, versioned
+from ingest.prompts import SLOT, Script, as_number, fill, placeholders, round_half_up, shipped_entry, versioned
 from ingest.prompts.steps import EMPTY
 from ingest.prompts.words import half_a_name
 from ingest.texts.files import (
@@ -303,12 +303,8 @@ def _shipped_vignette(given):
     """Take a name for the shipped vignette of anchoring of that name."""
     if not isinstance(given, str):
         return given
-    vignettes = shipped("vignettes")
-    if given not in vignettes:
-        raise ValueError(
-            f"{given} is not a shipped vignette ({', '.join(vignettes)}): write it out in full, with its text"
-        )
-    return {key: value for key, value in vignettes[given].items() if key in ParadigmVignette.model_fields}
+    entry = shipped_entry("vignette", given)
+    return {key: value for key, value in entry.items() if key in ParadigmVignette.model_fields}
 
 
 def _in_pairs(given):
@@ -496,13 +492,11 @@ class Paradigm(Part):
                 used |= placeholders(text) & fields
             for item in self.all_items:
                 if lacking := sorted(used - item.fields.keys()):
-                    raise ValueError(
-                        f"items: {self.items.where(item.item)}item {item.item} has no {lacking[0]}, and {where} says it"
-                    )
+                    named = f"{self.items.where(item.item)}item {item.item}"
+                    raise ValueError(f"items: {named} has no {lacking[0]}, and {where} says it")
             if (self.answer.kind == "choice") != bool(options):
-                raise Mistake(
-                    f"{where} should have options in arm {arm} if the answer is a choice, and else none", *place
-                )
+                wrong = f"should have options in arm {arm} if the answer is a choice, and else none"
+                raise Mistake(f"{where} {wrong}", *place)
             if options and not any("options" in placeholders(full[part]) for part in ("case", "question")):
                 raise Mistake(f"{where} has options, and neither its case nor its question says {{options}}", *place)
             self._check_options(options, f"{where} shows two options with the same words in arm {arm}", place)
@@ -550,32 +544,8 @@ class Paradigm(Part):
                     f"measures: {name} is a share, which lies between 0 and 1, so its margin is below 1: write "
                     "0.05 for 5 percentage points", "measures", name, "margin",
                 )  # fmt: skip
-            is_of_truth = name in OF_TRUTH
-            if is_of_truth and measure.truth is None:
-                raise ValueError(f"measures: {name} is held against the truth, so `truth` should say which")
-            if measure.truth and not is_of_truth:
-                names = " or ".join(OF_TRUTH)
-                raise ValueError(f"measures: {name} is held against `truth`, and such a measure is called {names}")
-            if measure.source != "answer" or measure.truth:
-                if measure.of is not None:
-                    raise ValueError(f"measures: {name} has `of`, which is for measures of the answer alone")
-                if measure.source == "judgement" and self.answer.kind != "text":
-                    raise ValueError(f"measures: {name} is from judgements, and only answers that are texts are judged")
-                continue
-            if self.answer.kind == "text":
-                raise ValueError(
-                    f"measures: {name} should say where its values come from, since the answers are texts: `from: "
-                    "judgement`, of judges, or `from: measurement`, of `bais measure`"
-                )
-            if (measure.of is None) == (labels is not None):
-                raise ValueError(
-                    f"measures: {name} should say under `of` which answers count as 1 if the answer is a choice or a "
-                    "label, and else not"
-                )
-            if unknown := [label for label in measure.of or () if label not in labels]:
-                raise ValueError(f"measures: {name} is of {unknown[0]}, which is none of the answers")
-            if measure.of and len(set(measure.of)) < len(measure.of):
-                raise ValueError(f"measures: {name} says one answer twice under `of`")
+            if wrong := self._wrong_in(name, measure):
+                raise ValueError(f"measures: {name} {wrong}")
         for name, measure, answers in self._measured() if labels else ():
             for vignette, arm in itertools.product(self.vignettes, self.arms):
                 if answers and set(answers) >= set(self._answers_in(vignette, arm)):
@@ -585,19 +555,38 @@ class Paradigm(Part):
         if labels and any(measure.truth == "correct" for measure in self.measures.values()):
             self.check_correct(labels, "the answers")
 
+    def _wrong_in(self, name, measure):
+        """Say what is wrong with a measure, if anything is."""
+        labels, kind, is_of_truth = self.labels, self.answer.kind, name in OF_TRUTH
+        if is_of_truth and measure.truth is None:
+            return "is held against the truth, so `truth` should say which"
+        if measure.truth and not is_of_truth:
+            return f"is held against `truth`, and such a measure is called {' or '.join(OF_TRUTH)}"
+        if measure.source != "answer" or measure.truth:
+            if measure.of is not None:
+                return "has `of`, which is for measures of the answer alone"
+            is_unjudged = measure.source == "judgement" and kind != "text"
+            return "is from judgements, and only answers that are texts are judged" if is_unjudged else None
+        if kind == "text":
+            return (
+                "should say where its values come from, since the answers are texts: `from: judgement`, of judges, or "
+                "`from: measurement`, of `bais measure`"
+            )
+        if (measure.of is None) == (labels is not None):
+            return "should say under `of` which answers count as 1 if the answer is a choice or a label, and else not"
+        if unknown := [label for label in measure.of or () if label not in labels]:
+            return f"is of {unknown[0]}, which is none of the answers"
+        return "says one answer twice under `of`" if measure.of and len({*measure.of}) < len(measure.of) else None
+
     def _check_leading(self):
-        if self.leading is None:
+        if self.leading is None or self.leading in self._decided:
             return
         if self.leading not in self.measures:
-            raise ValueError(
-                f"leading: {self.leading} is none of the measures ({', '.join(self.measures)}): name one of them"
-            )
-        if self.leading not in self._decided:
+            wrong = f"is none of the measures ({', '.join(self.measures)}): name one of them"
+        else:
             instead = f"name {' or '.join(self._decided)}" if self._decided else "take this key away"
-            raise ValueError(
-                f"leading: {self.leading} is measured of texts, which describes answers, and nothing is decided on it: "
-                f"{instead}"
-            )
+            wrong = f"is measured of texts, which describes answers, and nothing is decided on it: {instead}"
+        raise ValueError(f"leading: {self.leading} {wrong}")
 
     @property
     def _decided(self) -> list[str]:

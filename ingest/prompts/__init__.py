@@ -61,6 +61,14 @@ def shipped(what: str) -> dict[str, dict]:
     return {entry[what[:-1]]: entry for entry in written_out}
 
 
+def shipped_entry(kind: str, name: str) -> dict:
+    """Return the shipped `vignette` or `technique` of a name, or say that there is none."""
+    entries = shipped(f"{kind}s")
+    if name not in entries:
+        raise ValueError(f"{name} is not a shipped {kind} ({', '.join(entries)}): write it out in full, with its text")
+    return entries[name]
+
+
 def said_in(technique: dict) -> list[str]:
     """Return all that a technique says, as it is written."""
     rounds = [text for name, text in technique.get("rounds", {}).items() if name in STEPS]

@@ -492,6 +492,4 @@ def place_of(record: dict) -> tuple:
 
 def values_of(decided: Mapping[tuple, dict]) -> dict[tuple, dict[str, float]]:
     """Return the anchors of each place by direction or arm, given the records on them."""
-    return {
-        place: {arm: anchors_in(record)[arm] for arm, record in by_arm.items()} for place, by_arm in decided.items()
-    }
+    return {place: {arm: anchors_in(record)[arm] for arm, record in arms.items()} for place, arms in decided.items()}

@@ -5,13 +5,12 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 import yaml
 from pydantic import AfterValidator, Field, model_validator
 
 from ingest.local import DEVICES, DTYPES
-from ingest.texts.files import KEYS, NO_KEYS, Finite, LlmId, NotNegative, Part, Positive, Share
+from ingest.texts.files import KEYS, NO_KEYS, Finite, LlmId, NotNegative, Part, Positive, Share, web_parts
 from ingest.warehouse import ROOT
 
 SIMULATED = Path(__file__).resolve().parents[1] / "providers" / "simulated.yaml"
@@ -72,12 +71,8 @@ class Truth(Part):
 
 
 def _web_address(value):
-    try:
-        parts = urlsplit(value)
-        is_one = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        is_one = False
-    if not is_one:
+    parts = web_parts(value)
+    if parts is None:
         raise ValueError("should be an address such as https://host/v1")
     if parts.username or parts.password or parts.query:
         raise ValueError("should hold no key, user or password: name the variable that holds the key in api_key_env")

@@ -1,9 +1,11 @@
 """Files that people write: YAML, checked with pydantic; a mistake is one sentence with file, line and key."""
 
+import contextlib
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, TypeVar
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -39,6 +41,13 @@ def refuse_twice(key: str, names: list) -> None:
     """Refuse what stands twice in a list that a file has under a key."""
     if twice := [name for name in names if names.count(name) > 1]:
         raise ValueError(f"{key}: {twice[0]} stands there twice")
+
+
+def web_parts(url: str) -> SplitResult | None:
+    """Return the parts of an address on the web; None of what is none."""
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(url)
+        return parts if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 else None
 
 
 class Mistake(ValueError):

@@ -66,10 +66,9 @@ def quarantine_rows(lines: Iterable[Line], study: str, stamp: datetime) -> list[
 
 def unread_rows(lines: Iterable[Line], **version: str) -> list[dict]:
     """Return the rows of `raw.unread_lines` that some lines are: their reasons without the values that they quote."""
-    counts = {}
+    counts = Counter()
     for line in lines:
-        n_before = counts.setdefault((line.file, line.reason.split(": ")[0]), 0)
-        counts[line.file, line.reason.split(": ")[0]] = n_before + (line.number is not None)
+        counts[line.file, line.reason.split(": ")[0]] += line.number is not None
     return [version | {"path": path, "reason": why, "n_lines": n or None} for (path, why), n in counts.items()]
 
 
