@@ -15,21 +15,11 @@ import pyarrow as pa
 
 from ingest.archives import Archive
 from ingest.ask.redefined import DEFINED
+from ingest.land import versions
 from ingest.land.commits import commit_of
 from ingest.land.load import DUCKDB_SETTINGS, land, work_path
 from ingest.land.raw import TABLES
-from ingest.land.versions import (
-    UNREAD_BEFORE,
-    Version,
-    decide,
-    doubt_of_whole,
-    look_back,
-    match,
-    part_of_before,
-    reading,
-    refuse_part_as_whole,
-    source_of,
-)
+from ingest.land.versions import Version
 from ingest.texts.lines import beginning, read_blocks, repeated_keys, split_blocks, walk, whole_characters
 from ingest.warehouse import ROOT, UserError, in_memory, printable, quoted, sha256_of, warehouse_path
 
@@ -548,7 +538,7 @@ class _Import:
             "rejected": REJECTED.empty_table(),
         }.items():
             self.memory.from_arrow(rows).create(name)
-        look_back(self.memory, self.archive, warehouse_path())
+        versions.look_back(self.memory, self.archive, warehouse_path())
         self.memory.execute("set variable is_compared = (select count(*) > 0 from versions)")
         files = self._look_around()
         for chunk in gather(self._lines(files), lambda lines: lines.nbytes, CHUNK_BYTES):
@@ -620,7 +610,7 @@ class _Import:
             read_trials=self.archive.read_trials,
             own_id=self.archive.own_id or "null::varchar",
             own_name=self.archive.own_name or "null::varchar",
-            reading=reading(self.archive),
+            reading=versions.reading(self.archive),
             is_like_a_trial=" and ".join(
                 f"list_has_any(keys, {_listed(map(str.lower, fields))})"
                 for fields in (self.archive.llm_fields, self.archive.answer_fields)
@@ -642,21 +632,21 @@ class _Import:
         summary, memory = self.summary, self.memory
         memory.execute(GATHER_ALL)
         own_names = [name for (name,) in self._rows("select distinct source_name from own_names order by all")]
-        summary.source_name = source_of(memory, self.version, own_names, self.folder)
+        summary.source_name = versions.source_of(memory, self.version, own_names, self.folder)
         self._set(source_name=summary.source_name)
-        summary.part = part_of_before(memory, self.folder)
+        summary.part = versions.part_of_before(memory, self.folder)
         self._set(is_part=summary.part is not None)
         unreadable = [name for (name,) in self._rows("select name from files where sha256 is null order by name")]
-        memory.execute(UNREAD_BEFORE)
+        memory.execute(versions.UNREAD_BEFORE)
         if summary.part:
             memory.execute(KEEP_UNREAD_OF_OTHER_FILES)
-        refuse_part_as_whole(self.version, summary.part, unreadable)
-        match(memory, self.archive, warehouse_path())
+        versions.refuse_part_as_whole(self.version, summary.part, unreadable)
+        versions.match(memory, self.archive, warehouse_path())
         commit = commit_of(self.folder)
         summary.label = self.version.label or (commit and commit.label)
         summary.is_complete = self.version.is_complete or (not unreadable and self._is_whole_by(commit, own_names))
         self._set(is_complete=summary.is_complete)
-        decide(memory)
+        versions.decide(memory)
         self._sum_up()
         if summary.version:
             yield from self._some(SELECT_TO_LAND)
@@ -669,7 +659,7 @@ class _Import:
         sizes, skipped, _ = self.walked
         read = {path.relative_to(self.folder).as_posix() for path in [*sizes, *skipped]}
         is_named = summary.source_name in (version.source_name, self.folder.name, *own_names)
-        summary.doubt = doubt_of_whole(self.memory, commit, read, self.archive.suffix, is_named)
+        summary.doubt = versions.doubt_of_whole(self.memory, commit, read, self.archive.suffix, is_named)
         return summary.doubt is None
 
     def _sum_up(self):
