@@ -17,7 +17,6 @@ from ingest.prompts.steps import CHARACTERS_PER_TOKEN, tokens_of
 from ingest.studies.design import Cell, Design, values_of
 
 TOKENS_PER_REPLY = {"low": 60, "high": 800}
-SIDES = ("low", "high")
 MOST_ITEMS = 50  # looked at to say how long texts are
 SECONDS_PER_CALL = {"low": 2.0, "high": 20.0}
 ASSUMPTIONS = (
@@ -129,7 +128,7 @@ def _conditions(design, vignette):
     n_baselines = plain.count(NO_TECHNIQUE)
     yield from unanchored[:n_baselines]
     for technique in techniques:
-        yield technique, [Cell("", vignette, technique, side, 10) for side in SIDES]
+        yield technique, [Cell("", vignette, technique, direction, 10) for direction in design.anchors_of(vignette)]
     yield from unanchored[n_baselines:]
 
 
