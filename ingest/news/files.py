@@ -13,18 +13,8 @@ from pathlib import Path
 from ingest.land.models import query_of
 from ingest.land.raw import prepare_raw
 from ingest.land.versions import Version
-from ingest.news.articles import (
-    STUDY,
-    Complaint,
-    falsified,
-    id_of_article,
-    known_descriptions,
-    known_ids,
-    land_news,
-    normal_address,
-    read_article,
-    refused,
-)
+from ingest.news import articles
+from ingest.news.articles import Complaint
 from ingest.paradigms.items import TRUTHS
 from ingest.texts.csv_text import rearmed
 from ingest.texts.lines import Line, repeated_keys, walk
@@ -45,11 +35,11 @@ VALIDATORS = (("validated_by", "is_negation"), ("validated_by_2", "is_negation_2
 def import_news(path: Path, version: Version, archive) -> tuple[str, int]:
     """Import the articles and falsified descriptions of a file, or of the files below a folder."""
     _refuse_version(version)
-    now, descriptions = datetime.now(UTC), known_descriptions()
+    now, descriptions = datetime.now(UTC), articles.known_descriptions()
     new, falsifications, n = {}, {}, Counter()
 
     def take(file, given):
-        article = read_article(given, file, now)
+        article = articles.read_article(given, file, now)
         article_id, description = article["article_id"], article["api_description"]
         if article_id in descriptions:
             n["again"] += 1
@@ -59,13 +49,13 @@ def import_news(path: Path, version: Version, archive) -> tuple[str, int]:
         if text := _text_of(given, "falsified_description"):
             if text == description:
                 raise Complaint(SAME_TEXT)
-            row = falsified(article_id, text, MADE_BY, now)
+            row = articles.falsified(article_id, text, MADE_BY, now)
             falsifications.setdefault(row["falsification_id"], row)
 
     quarantined = _take_rows(path, archive, COLUMNS, take)
     _refuse_fruitless(path, new or n["again"], quarantined, archive)
-    n_texts = len(falsifications.keys() - known_ids("falsifications", "falsification_id"))
-    land_news(now, quarantined, news=new.values(), falsifications=falsifications.values())
+    n_texts = len(falsifications.keys() - articles.known_ids("falsifications", "falsification_id"))
+    articles.land_news(now, quarantined, news=new.values(), falsifications=falsifications.values())
     return _said(
         path,
         quarantined,
@@ -77,7 +67,7 @@ def import_news(path: Path, version: Version, archive) -> tuple[str, int]:
 def import_falsifications(path: Path, version: Version, archive) -> tuple[str, int]:
     """Import falsified texts, and what people said of them, of articles that the warehouse has."""
     _refuse_version(version)
-    now, descriptions, last = datetime.now(UTC), known_descriptions(), _last_verdicts()
+    now, descriptions, last = datetime.now(UTC), articles.known_descriptions(), _last_verdicts()
     texts, verdicts = {}, {}
 
     def take(file, given):
@@ -93,15 +83,15 @@ def import_falsifications(path: Path, version: Version, archive) -> tuple[str, i
     quarantined = _take_rows(path, archive, STATED, take)
     _refuse_fruitless(path, texts, quarantined, archive)
     changed = {key: is_negation for key, is_negation in verdicts.items() if last.get(key) != is_negation}
-    n_texts = len(texts.keys() - known_ids("falsifications", "falsification_id"))
+    n_texts = len(texts.keys() - articles.known_ids("falsifications", "falsification_id"))
     stated = [
         {
-            "falsification_id": falsification_id, "study": STUDY, "validator": validator, "is_negation": is_negation,
-            "stated_at": now,
+            "falsification_id": falsification_id, "study": articles.STUDY, "validator": validator,
+            "is_negation": is_negation, "stated_at": now,
         }
         for (falsification_id, validator), is_negation in changed.items()
     ]  # fmt: skip
-    land_news(now, quarantined, falsifications=texts.values(), falsification_verdicts=stated)
+    articles.land_news(now, quarantined, falsifications=texts.values(), falsification_verdicts=stated)
     n_changed = len(changed.keys() & last.keys())
     return _said(
         path,
@@ -122,14 +112,14 @@ def _take_rows(path, archive, needed, take):
         try:
             take(file, given)
         except Complaint as complaint:
-            quarantined.append(refused(given, complaint, file, number))
+            quarantined.append(articles.refused(given, complaint, file, number))
     return quarantined
 
 
 def _stated(given, descriptions, now):
     """Return the falsified text of a line, and what each person said of it, or complain."""
     named = str(given.get("article_id") or "").strip()
-    article_id = id_of_article(normal_address(named)[0]) if "/" in named else named
+    article_id = articles.id_of_article(articles.normal_address(named)[0]) if "/" in named else named
     if article_id not in descriptions:
         raise Complaint(f"there is no article {named[:200] or 'of no name'} in the news set: fetch or import it first")
     text, made_by = (_text_of(given, name) for name in ("falsified_description", "made_by"))
@@ -153,7 +143,7 @@ def _stated(given, descriptions, now):
         if validator.casefold() in map(str.casefold, opinions):
             raise Complaint(f"{validator[:100]} stands there twice: two people should validate a text")
         opinions[validator] = TRUTHS[verdict.lower()]
-    return falsified(article_id, text, made_by, now), opinions
+    return articles.falsified(article_id, text, made_by, now), opinions
 
 
 def _text_of(given, name):
@@ -218,7 +208,7 @@ def _rows_of(file, name, needed):
         if complaint:
             # a row that has lost its shape may hold the full text of an article anywhere
             is_whole = isinstance(given, dict) and None not in given and None not in given.values()
-            yield refused(given if is_whole else None, complaint, name, number)
+            yield articles.refused(given if is_whole else None, complaint, name, number)
         else:
             yield name, number, given
 
