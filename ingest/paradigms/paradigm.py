@@ -277,10 +277,6 @@ class ParadigmVignette(Part):
     options: dict[Name, NonEmpty] | None = Field(None, min_length=2, max_length=len(LETTERS))
     arms: dict[Name, Annotated[Treatment, BeforeValidator(lambda given: {} if given is None else given)]] = Field({})
 
-    @model_validator(mode="after")
-    def _has_a_range(self):
-        return refuse_turned_range(self)
-
 
 class Simulated(Part):
     """The stated truth of a paradigm: the share of each answer, and by how much an arm shifts it.
@@ -305,6 +301,9 @@ def _shipped_vignette(given):
         return given
     entry = shipped_entry("vignette", given)
     return {key: value for key, value in entry.items() if key in ParadigmVignette.model_fields}
+
+
+CheckedVignette = Annotated[ParadigmVignette, BeforeValidator(_shipped_vignette), AfterValidator(refuse_turned_range)]
 
 
 def _in_pairs(given):
@@ -353,7 +352,7 @@ class Paradigm(Part):
     words: dict[str, str] = Field({})
     items: Items | None = None
     text_field: str | None = None
-    vignettes: list[Annotated[ParadigmVignette, BeforeValidator(_shipped_vignette)]] = Field(min_length=1, exclude=True)
+    vignettes: list[CheckedVignette] = Field(min_length=1, exclude=True)
     simulated: Annotated[Simulated, BeforeValidator(_by_arm)] | None = None
 
     @model_validator(mode="before")
