@@ -636,13 +636,14 @@ class Collector:
         text, status, reason = _came_to(script, replies, last, calls, problem)
         version, template = self.design.version(*cell.asked_with)
         anchor = self.anchors.get(cell.place, {}).get(cell.arm or cell.anchor_direction)
+        rule = self.design.rules[cell.vignette].get(cell.arm) if cell.arm else anchor and anchor["rule"]
         record = {
             "kind": "trial", "trial_id": trial.trial_id, "session": self.session, "study": self.study.study,
             "source": "simulated" if self.llms[cell.llm].provider == "simulated" else "collected",
             **self._said_of(trial),
             "replicate": trial.replicate, "phase": trial.phase, "order_index": trial.order_index,
             "attempt_of": trial.attempt_of, "prompt_version": self._keep_prompt(template, "template", version),
-            "anchor_rule": self.design.anchor_rule(cell, anchor), "anchor_baseline": anchor and anchor["baseline"],
+            "anchor_rule": rule, "anchor_baseline": anchor and anchor["baseline"],
             "anchor_n_trials": anchor and anchor["n_trials"],
             "status": status, "reason": reason, "text": text,
             "first_text": replies[0] if script.rounds and replies else None,

@@ -798,17 +798,10 @@ class Paradigm(Part):
         form = ASKED[answer.kind] if form is None else form
         return fill(form, {"labels": ", ".join(answer.labels or ())})
 
-    def script(
-        self, vignette: dict, technique: dict, arm: str, item: Item | None = None,
-        option_order: list[str] | None = None, answer_format: str | None = None, facts: dict[str, str] | None = None,
-        anchor: float | str | None = SLOT,
-    ) -> "ArmScript":  # fmt: skip
-        """Return what is said in a trial; without an item, an order and an anchor, the words that all trials share."""
-        return ArmScript(vignette, technique, arm, item, option_order, self.asked(answer_format), facts, anchor)
-
     def version(self, vignette: dict, technique: dict, arm: str, answer_format: str | None = None) -> tuple[str, str]:
         """Return the hash of the template of a vignette, a technique and an arm, and the template."""
-        return versioned(self.script(vignette, technique, arm, answer_format=answer_format), vignette, technique)
+        script = ArmScript(vignette, technique, arm, None, None, self.asked(answer_format))
+        return versioned(script, vignette, technique)
 
     def rows(self) -> list[dict]:
         """Return what a model needs to know of the paradigm: a row for each measure."""

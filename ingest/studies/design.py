@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ingest.paradigms.items import Item
 from ingest.paradigms.judges import Judged
-from ingest.paradigms.paradigm import AS_WRITTEN, NO_TECHNIQUE, ArmAnchor, Paradigm
+from ingest.paradigms.paradigm import AS_WRITTEN, NO_TECHNIQUE, ArmAnchor, ArmScript, Paradigm
 from ingest.prompts import Script, prompt_version, shipped, template_hash, template_of
 from ingest.studies.llms import facts_of
 from ingest.studies.parts import is_for
@@ -358,10 +358,6 @@ class Design:
                     anchors[place] = numbers
         return anchors
 
-    def anchor_rule(self, cell: Cell, decided: dict | None) -> dict | None:
-        """Return the rule that gave a cell its anchor, given the record of what was decided of its place."""
-        return self.rules[cell.vignette].get(cell.arm) if cell.arm else decided and decided["rule"]
-
     def anchor_value(self, cell: Cell, anchors: Mapping[tuple, dict]) -> float | None:
         """Return the anchor that a cell has, given those that were decided of each place by direction or arm."""
         if cell.arm and not self.hangs_on_answers(cell.vignette, cell.arm):
@@ -401,13 +397,6 @@ class Design:
     def trial(self, cell: Cell, replicate: int, phase: str, order_index: int, attempt_of: str | None = None) -> Trial:
         """Return a trial of a cell, with its id and the order of its options."""
         order = self.option_order(cell, replicate)
-        return Trial(self._id(cell, replicate, order), cell, replicate, phase, order_index, attempt_of, order)
-
-    def trial_id(self, cell: Cell, replicate: int) -> str:
-        """Hash what makes a trial that trial; one that a recognised spool holds keeps the id that it has there."""
-        return self._id(cell, replicate, self.option_order(cell, replicate))
-
-    def _id(self, cell, replicate, order):
         hashes = self.prompt_hashes(*cell.asked_with)
         name = self.vignettes[cell.vignette]["paradigm"] if cell.arm else None
         is_renamed = cell.arm and self._names.get(cell.vignette, name) != name  # since the vignette was asked first
@@ -415,7 +404,12 @@ class Design:
         keys = (json.dumps([self.study.study, *cell.key, prompt_hash, replicate, *more]) for prompt_hash in hashes)
         ids = [hashlib.sha256(key.encode()).hexdigest()[:32] for key in keys]
         closed, open_calls = self._asked
-        return next((one for one in ids if one.encode() in closed or one in open_calls), ids[0])
+        trial_id = next((one for one in ids if one.encode() in closed or one in open_calls), ids[0])
+        return Trial(trial_id, cell, replicate, phase, order_index, attempt_of, order)
+
+    def trial_id(self, cell: Cell, replicate: int) -> str:
+        """Hash what makes a trial that trial; one that a recognised spool holds keeps the id that it has there."""
+        return self.trial(cell, replicate, "", 0).trial_id
 
     def prompt_hashes(self, vignette: str, technique: str, is_anchored: bool, arm: str | None = None) -> list[str]:
         """Return the hash of a template, and those that it has in a recognised spool."""
@@ -472,10 +466,9 @@ class Design:
         """Return what is said in a trial of a cell."""
         vignette, technique = self.vignettes[cell.vignette], self._technique(cell.technique)
         if cell.arm:
-            return self.paradigm_of(cell.vignette).script(
-                vignette, technique, cell.arm, self.items.get(cell.item), option_order, self.study.answer_format,
-                facts_of(cell.llm), cell.anchor_value,
-            )  # fmt: skip
+            form, item = self.paradigm_of(cell.vignette).asked(self.study.answer_format), self.items.get(cell.item)
+            facts = facts_of(cell.llm)
+            return ArmScript(vignette, technique, cell.arm, item, option_order, form, facts, cell.anchor_value)
         second = self.study.second_anchor if cell.anchor_value is not None else None
         return Script(vignette, technique, cell.anchor_value, second, self.study.answer_format, facts_of(cell.llm))
 
