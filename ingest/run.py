@@ -471,14 +471,8 @@ def render_verdict(verdict) -> str:
     parts += [f"{n:,} {severity}" for severity, n in sorted(verdict.n_flagged.items())]
     more = f" ({'; '.join(parts)})" if parts else ""
     if verdict.is_unpublished:
-        more += f"; {render_unpublished(verdict)}"
+        more += f"; its {verdict.n_trials:,} {what} were published, and are not any more once `bais build` has run"
     return f"  gate: {printable(verdict.vignette)} of {printable(verdict.study)}{again} {outcome}{more}"
-
-
-def render_unpublished(verdict) -> str:
-    """Say that what was published until now is not any more."""
-    what = "scores" if verdict.is_scored else "trials"
-    return f"its {verdict.n_trials:,} {what} were published, and are not any more once `bais build` has run"
 
 
 @contextlib.contextmanager

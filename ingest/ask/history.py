@@ -168,7 +168,7 @@ def asked_before(design: Design, state: State, keep: bool | None = None) -> Aske
     changes = [[change.was, change.now] for change in {**history.orphans, **dict.fromkeys(history.left_out.values())}]
     history.kept = changes if keep else [] if keep is not None else [pair for pair in changes if pair in last]
     history.left_out = {
-        trial_id: why_left_out(change)
+        trial_id: f"words of {change.vignette} with {change.technique}" if change.what == WORDS else change.was
         for trial_id, change in history.left_out.items()
         if [change.was, change.now] not in history.kept
     }
@@ -570,8 +570,3 @@ def said_of_imported(study: str) -> list[str]:
         f"{printable(study)} too: whatever is collected now counts together with them. If another study is meant, give "
         "this one another name (`study`) before you collect it."
     ]
-
-
-def why_left_out(change: Change) -> str:
-    """Say in a few words what a study asks no more."""
-    return f"words of {change.vignette} with {change.technique}" if change.what == WORDS else change.was

@@ -222,13 +222,10 @@ class Design:
         paradigm = self.paradigm_of(vignette)
         return [item.item for item in (paradigm.all_items if paradigm else ())] or [None]
 
-    def places_of(self, vignette: str) -> list[tuple]:
-        """Return each LLM and item that a vignette is asked with."""
-        return [*itertools.product(self._llms, [vignette], self.items_of(vignette))]
-
     def anchor_places(self) -> list[tuple]:
         """Return each LLM, vignette and item that anchors are decided for."""
-        return [place for name in self.vignettes if self.arms_to_decide(name) for place in self.places_of(name)]
+        names = [name for name in self.vignettes if self.arms_to_decide(name)]
+        return [(llm, name, item) for name in names for llm in self._llms for item in self.items_of(name)]
 
     def anchors_of(self, vignette: str) -> dict[str, ArmAnchor]:
         """Return the anchors of a vignette by arm: in anchoring, by direction."""
