@@ -7,6 +7,7 @@ python ingest/run.py --download       the public archive of document A, fetched 
 """
 
 import contextlib
+import functools
 import sys
 import time
 from dataclasses import replace
@@ -46,79 +47,68 @@ def amount(text: str) -> float:
     return value
 
 
-def import_options(command):
-    """Declare how recorded trials are imported."""
-    return _with(
-        command,
-        click.option(
-            "--format", "form", type=click.Choice(formats()),
-            help="the format of the recorded trials (default: told by what the files hold)",
-        ),
-        click.option(
-            "--map", "mapping", metavar="FILE", type=PATH,
-            help="which field is what, for logs of other tools (docs/importing.md)",
-        ),
-        click.option(
-            "--study", "of_study", metavar="S", help="the study they belong to, for logs of other tools"
-        ),
-        click.option(
-            "--download", metavar="[DIR]", type=PATH, is_flag=False, flag_value=ARCHIVE,
-            help="fetch document A's public archive into DIR (default: data/archives/voder-bais), verify and import it",
-        ),
-        click.option(
-            "--source", "source_name", metavar="NAME",
-            help="the source that this is a version of (default: its own id, else the name of its folder)",
-        ),
-        click.option(
-            "--label", metavar="TEXT",
-            help="what to call this version (default: the commit, where git keeps the folder)",
-        ),
-        click.option(
-            "--complete", is_flag=True, help="this is the whole of the source: what it lacks leaves the public tables",
-        ),
-        click.option(
-            "--older", is_flag=True, help="this is older than what is there: keep it, and publish nothing of it",
-        ),
-        click.option(
-            "--to", metavar="DIR", type=PATH,
-            help="keep trials in this folder, as Parquet, from now on (docs/how-to/keep-trials-in-a-folder.md)",
-        ),
-    )  # fmt: skip
+def options_of(*options):
+    """Return a decorator that declares options of a command, in their order."""
+    return lambda command: functools.reduce(lambda declared, option: option(declared), reversed(options), command)
 
 
-def collect_options(command):
-    """Declare the limits of a collection."""
-    return _with(
-        command,
-        click.option(
-            "--max-cost", type=amount, metavar="USD",
-            help="start no call that would exceed this cost",
-        ),
-        click.option("--max-calls", type=click.IntRange(min=1), metavar="N", help="make at most N calls"),
-        click.option(
-            "--ask-again", multiple=True, type=click.Choice(("failed", "refused", "unparsed", "out_of_range")),
-            help="give trials that ended so one new replicate each; the old ones stay (may be repeated)",
-        ),
-        click.option(
-            "--orphan", is_flag=True,
-            help="ask again, without a question, what was answered before words, names or the order of options changed",
-        ),
-        click.option(
-            "--keep/--no-keep", default=None,
-            help="what the study asks no more still counts, or (--no-keep) does not (default: as was said before)",
-        ),
-        click.option(
-            "--new-anchors", is_flag=True,
-            help="derive anchors anew where somebody has mended the baseline since, and ask with these",
-        ),
-        click.option("--strict", is_flag=True, help="exit 1 if any planned trial is missing or has failed"),
-    )  # fmt: skip
+# How recorded trials are imported.
+import_options = options_of(
+    click.option(
+        "--format", "form", type=click.Choice(formats()),
+        help="the format of the recorded trials (default: told by what the files hold)",
+    ),
+    click.option(
+        "--map", "mapping", metavar="FILE", type=PATH,
+        help="which field is what, for logs of other tools (docs/importing.md)",
+    ),
+    click.option("--study", "of_study", metavar="S", help="the study they belong to, for logs of other tools"),
+    click.option(
+        "--download", metavar="[DIR]", type=PATH, is_flag=False, flag_value=ARCHIVE,
+        help="fetch document A's public archive into DIR (default: data/archives/voder-bais), verify and import it",
+    ),
+    click.option(
+        "--source", "source_name", metavar="NAME",
+        help="the source that this is a version of (default: its own id, else the name of its folder)",
+    ),
+    click.option(
+        "--label", metavar="TEXT",
+        help="what to call this version (default: the commit, where git keeps the folder)",
+    ),
+    click.option(
+        "--complete", is_flag=True, help="this is the whole of the source: what it lacks leaves the public tables",
+    ),
+    click.option(
+        "--older", is_flag=True, help="this is older than what is there: keep it, and publish nothing of it",
+    ),
+    click.option(
+        "--to", metavar="DIR", type=PATH,
+        help="keep trials in this folder, as Parquet, from now on (docs/how-to/keep-trials-in-a-folder.md)",
+    ),
+)  # fmt: skip
 
-
-def _with(command, *options):
-    for option in reversed(options):
-        command = option(command)
-    return command
+# The limits of a collection.
+collect_options = options_of(
+    click.option("--max-cost", type=amount, metavar="USD", help="start no call that would exceed this cost"),
+    click.option("--max-calls", type=click.IntRange(min=1), metavar="N", help="make at most N calls"),
+    click.option(
+        "--ask-again", multiple=True, type=click.Choice(("failed", "refused", "unparsed", "out_of_range")),
+        help="give trials that ended so one new replicate each; the old ones stay (may be repeated)",
+    ),
+    click.option(
+        "--orphan", is_flag=True,
+        help="ask again, without a question, what was answered before words, names or the order of options changed",
+    ),
+    click.option(
+        "--keep/--no-keep", default=None,
+        help="what the study asks no more still counts, or (--no-keep) does not (default: as was said before)",
+    ),
+    click.option(
+        "--new-anchors", is_flag=True,
+        help="derive anchors anew where somebody has mended the baseline since, and ask with these",
+    ),
+    click.option("--strict", is_flag=True, help="exit 1 if any planned trial is missing or has failed"),
+)  # fmt: skip
 
 
 @click.command(help=__doc__.replace("\n\n", "\n\n\b\n"), context_settings={"help_option_names": ["-h", "--help"]})
@@ -237,10 +227,8 @@ def collect_study(
         kept = "what was answered is kept in the spool, and running it again loads it"
         raise UserError(f"{error}; {kept}", outcome.exit_code or error.exit_code) from None
     print(unparsed)
-    is_short = (
-        outcome.n_left or outcome.no_anchors or outcome.doubts or outcome.statuses["failed"] or outcome.stopped_llms
-    )
-    return outcome.exit_code or gate or (1 if strict and is_short else 0)
+    short_of = (outcome.n_left, outcome.no_anchors, outcome.doubts, outcome.statuses["failed"], outcome.stopped_llms)
+    return outcome.exit_code or gate or (1 if strict and any(short_of) else 0)
 
 
 def render_unparsed(study) -> str:
@@ -253,11 +241,9 @@ def render_unparsed(study) -> str:
     design.recognise(read_state(path))
     n_unparsed, n_trials = count_unparsed(path, design)
     share = f"{100 * n_unparsed / n_trials:.1f} %" if n_trials else "none"
-    return f"  {share} of the answers ({n_unparsed:,} of {n_trials:,}) could not be read" + (
-        f"; `bais build`, then `bais trials --study {printable(study.study)} --status unparsed`, shows them"
-        if n_unparsed
-        else ""
-    )
+    shows = f"; `bais build`, then `bais trials --study {printable(study.study)} --status unparsed`, shows them"
+    of_them = f"{n_unparsed:,} of {n_trials:,}"
+    return f"  {share} of the answers ({of_them}) could not be read{shows if n_unparsed else ''}"
 
 
 def agreed_orphans(study, is_agreed: bool, keep: bool | None = None) -> tuple[list[list[str]], list[list[str]]]:
@@ -306,15 +292,13 @@ def load_study_trials(study: str) -> str:
 
     started = time.monotonic()
     loaded = load_collected(study)
-    line = (
+    lines = [
         f"  loaded: {loaded.n_trials:,} trials added, {loaded.n_already_there:,} already there, "
         f"{loaded.n_calls:,} calls added; {time.monotonic() - started:.1f} s"
-    )
-    redefined = [
-        f"  {printable(f'{vignette}: {what}')}: so for all answers alike, once `bais build` has run"
-        for vignette, what in loaded.redefined.items()
     ]
-    return "\n".join([line, *redefined])
+    for vignette, what in loaded.redefined.items():
+        lines.append(f"  {printable(f'{vignette}: {what}')}: so for all answers alike, once `bais build` has run")
+    return "\n".join(lines)
 
 
 def _phases(outcome):
@@ -337,8 +321,7 @@ def render_outcome(study, outcome) -> str:
     """Write what became of a collection for a terminal."""
     from ingest.ask.context import said_of_beyond
 
-    are_simulated = all(llm.provider == "simulated" for llm in study.all_llms)
-    lines = [f"study {study.study}{' (SIMULATED respondents, no LLM is asked)' if are_simulated else ''}"]
+    lines = [f"study {study.study}{' (SIMULATED respondents, no LLM is asked)' if study.are_simulated else ''}"]
     statuses = ", ".join(f"{n:,} {status}" for status, n in sorted(outcome.statuses.items()) if status != "replied")
     lines.append(
         f"  {outcome.n_planned:,} trials planned, {outcome.n_before:,} collected before, {outcome.n_done:,} now"
@@ -350,14 +333,12 @@ def render_outcome(study, outcome) -> str:
     if outcome.torn:
         lines.append(f"  the last line of the spool was cut off; it was put aside into {printable(outcome.torn)}")
     if outcome.junk:
-        lines.append(
-            f"  lines of the spool that are no records were passed over: {_some(list(map(str, outcome.junk)))}"
-        )
-    lines += [f"  {printable(line)}" for line in said_of_beyond(outcome.n_beyond_context, are_planned=False)]
-    for llm, why in sorted(outcome.stopped_llms.items()):
-        lines.append(f"  {printable(llm)} is asked no more in this run: {printable(why)}")
-    for llm, why in sorted(outcome.silent_llms.items()):
-        lines.append(f"  {printable(llm)} could not be asked: {printable(why)}")
+        numbers = _some([*map(str, outcome.junk)])
+        lines.append(f"  lines of the spool that are no records were passed over: {numbers}")
+    told = said_of_beyond(outcome.n_beyond_context, are_planned=False)
+    told += [f"{llm} is asked no more in this run: {why}" for llm, why in sorted(outcome.stopped_llms.items())]
+    told += [f"{llm} could not be asked: {why}" for llm, why in sorted(outcome.silent_llms.items())]
+    lines += [f"  {printable(line)}" for line in told]
     if outcome.stopped_llms or outcome.silent_llms:
         lines.append(
             "  mend that and run it again: it goes on with what is missing, and `--ask-again failed` gives each trial "
@@ -490,14 +471,8 @@ def render_verdict(verdict) -> str:
     parts += [f"{n:,} {severity}" for severity, n in sorted(verdict.n_flagged.items())]
     more = f" ({'; '.join(parts)})" if parts else ""
     if verdict.is_unpublished:
-        more += f"; {render_unpublished(verdict)}"
+        more += f"; its {verdict.n_trials:,} {what} were published, and are not any more once `bais build` has run"
     return f"  gate: {printable(verdict.vignette)} of {printable(verdict.study)}{again} {outcome}{more}"
-
-
-def render_unpublished(verdict) -> str:
-    """Say that what was published until now is not any more."""
-    what = "scores" if verdict.is_scored else "trials"
-    return f"its {verdict.n_trials:,} {what} were published, and are not any more once `bais build` has run"
 
 
 @contextlib.contextmanager
@@ -518,10 +493,9 @@ def progress_bar(title):
 def render(summary) -> str:
     """Write the summary of an import for a terminal."""
     lines = [f"{summary.folder}: {summary.n_files:,} files"]
-    lines += [
-        f"  {kind:<18}{summary.files[kind]:>6,} files {n:>10,} trials" for kind, n in sorted(summary.rows.items())
-    ]
-    lines += [f"  {'together':<18}{'':>12} {sum(summary.rows.values()):>10,} trials"]
+    for kind, n in sorted(summary.rows.items()):
+        lines.append(f"  {kind:<18}{summary.files[kind]:>6,} files {n:>10,} trials")
+    lines.append(f"  {'together':<18}{'':>12} {summary.rows.total():>10,} trials")
     for reason in sorted({*summary.skipped.values(), *summary.skipped_lines}):
         n, files = summary.skipped_lines[reason], sorted(file for file, why in summary.skipped.items() if why == reason)
         lines.append(f"  skipped, {reason}{f' ({n:,} lines)' if n else ''}{f': {_some(files)}' if files else ''}")
@@ -541,24 +515,23 @@ def render(summary) -> str:
         if unknown:
             listed = _some([f"{name} ({n:,} trials)" for name, n in unknown.most_common()])
             lines.append(f"  unknown {what}, loaded under their own names: {listed}; add them to {seed}")
-    n_unknown = sum(summary.unknown_llms.values())
     lines.append(
         f"  {summary.n_lines:,} lines read: {summary.n_new:,} new, {summary.n_unchanged:,} unchanged, "
         f"{summary.n_changed:,} changed, {summary.n_duplicates:,} duplicates, "
         f"{summary.quarantined_lines.total():,} quarantined, {summary.skipped_lines.total():,} skipped; "
-        f"{n_unknown:,} of unknown LLMs; {summary.seconds:.1f} s"
+        f"{summary.unknown_llms.total():,} of unknown LLMs; {summary.seconds:.1f} s"
     )
     lines.append(f"  {_version(summary)}")
-    if summary.n_back and not summary.is_older:
-        lines.append(f"  {summary.n_back:,} of the unchanged had gone, and are back")
-    if summary.n_audited_again and not summary.is_older:
-        lines.append(
-            f"  {summary.n_audited_again:,} of the unchanged are of a batch that failed or was rejected; they are "
-            "audited again with this version, and published if it passes"
-        )
-    if summary.n_gone and not summary.is_older:
-        lines.append(f"  {_fate_of_gone(summary)}")
-    return "\n".join(lines)
+    fates = (
+        (summary.n_back, f"{summary.n_back:,} of the unchanged had gone, and are back"),
+        (
+            summary.n_audited_again,
+            f"{summary.n_audited_again:,} of the unchanged are of a batch that failed or was rejected; they are "
+            "audited again with this version, and published if it passes",
+        ),
+        (summary.n_gone, _fate_of_gone(summary)),
+    )
+    return "\n".join([*lines, *(f"  {fate}" for n, fate in fates if n and not summary.is_older)])
 
 
 def _fate_of_gone(summary) -> str:

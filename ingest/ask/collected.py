@@ -57,14 +57,14 @@ def load_collected(study: str) -> Loaded:
     counts, asked_in = Counter(), set()
 
     def trials():
-        for rows in _rows(paths, "trials", sessions, study, {"stamp": stamp}):
+        for rows in _rows(paths, "trials", sessions, study, stamp):
             counts.update(zip(rows["batch_id"].to_pylist(), rows["vignette"].to_pylist(), strict=True))
             asked_in.update(rows["session_id"].unique().to_pylist())
             loaded.n_trials += rows.num_rows
             yield rows
 
     def calls():
-        for rows in _rows(paths, "calls", sessions, study, {"study": study}):
+        for rows in _rows(paths, "calls", sessions, study, stamp):
             loaded.n_calls += rows.num_rows
             yield rows
 
@@ -78,13 +78,12 @@ def load_collected(study: str) -> Loaded:
         if rows:
             yield pa.Table.from_pylist(rows)
 
-    prompts = _rows(paths, "prompts", sessions, study, {"study": study})
-    items = _rows(paths, "items", sessions, study, {"study": study})
-    land(trials=trials(), calls=calls(), prompts=prompts, items=items, **_paradigms(study, sessions), batches=batches())
+    others = {table: _rows(paths, table, sessions, study, stamp) for table in ("prompts", "items")}
+    land(trials=trials(), calls=calls(), **others, **_paradigms(study, sessions), batches=batches())
     return loaded
 
 
-def _rows(paths, table, sessions, study, parameters):
+def _rows(paths, table, sessions, study, stamp):
     """Yield what the spool has of a table of `raw`, and the warehouse has not."""
     key = [column for column in TABLES[table].key if column != "study"]
     selected = ", ".join(
@@ -105,7 +104,7 @@ def _rows(paths, table, sessions, study, parameters):
         new_rows = connection.sql(
             f"select found.* from (select {selected} from spooled left join sessions using (session)) as found "
             f"anti join known on {same('found', 'known', key)}",
-            params=parameters,
+            params={"stamp": stamp} if table == "trials" else {"study": study},
         )
         if table in ("prompts", "items"):  # the files of one study share them
             new_rows = connection.sql(f"select distinct on ({', '.join(key)}) * from new_rows")
@@ -147,10 +146,8 @@ def _sets(study):
     """Name by vignette the set that trials of a study belong to: `fever`, with raised versions `fever@2,sacd@3`."""
     techniques = [_with_version(technique, "technique") for technique in study.get("techniques", [])]
     raised = [name for name in techniques if "@" in name]
-    return {
-        vignette["vignette"]: ",".join([_with_version(vignette, "vignette"), *raised])
-        for vignette in study.get("vignettes", [])
-    }
+    vignettes = study.get("vignettes", [])
+    return {entry["vignette"]: ",".join([_with_version(entry, "vignette"), *raised]) for entry in vignettes}
 
 
 def _with_version(entry, key):

@@ -5,6 +5,7 @@ import collections
 import contextlib
 import csv
 import functools
+import itertools
 import json
 import random
 import signal
@@ -210,7 +211,7 @@ class Collector:
         self.orphaned, self.kept, self.new_anchors = orphaned, kept, new_anchors
         self.llms = {llm.llm: llm for llm in self.study.all_llms}
         self.prices = read_prices()
-        self.providers, self.paces, self.lacking = {}, {}, {}
+        self.providers, self.paces, self.lacking, self.llms_at = {}, {}, {}, collections.defaultdict(set)
         self.outcome, self.session = Outcome(), uuid.uuid4().hex[:16]
         self.phase = ""
         self.failed_in_a_row = collections.Counter()
@@ -243,6 +244,7 @@ class Collector:
         """Make the provider of each LLM; where none can be made, for want of a key, nothing is asked."""
         for llm in self.llms.values():
             key, make = provider_of(llm, self.design)
+            self.llms_at[key].add(llm.llm)
             if key not in self.providers and key not in self.lacking:
                 try:
                     self.providers[key] = make()
@@ -319,47 +321,22 @@ class Collector:
         self.state.note_item(record, self.spool.write(record))
 
     async def _phases(self, ask_again):
+        """Ask what can be asked at once, then what hangs on that, top up what varies, and have texts judged."""
         rule, design = self.study.stopping_rule, self.design
-        first = range(rule.minimum)
-        if design.paradigms:
-            await self._phases_of_paradigms(ask_again)
-            return
-        baselines = design.baseline_cells()
-        await self._ask(baselines, "baselines", first)
-        if self.stopping:
-            return
-        anchors = self._decide_anchors(baselines)
-        anchored = design.anchored_cells(anchors)
-        await self._ask(anchored, "anchored", first)
-        if self.stopping:
-            return
-        if rule.maximum:
+        first, anchored = design.first_cells(), ()
+        await self._ask(first, "answers" if design.paradigms else "baselines", range(rule.minimum))
+        if design.anchor_places() and not self.stopping:
+            anchored = design.anchored_cells(self._decide_anchors())
+            await self._ask(anchored, "anchored", range(rule.minimum))
+        if rule.maximum and not self.stopping:
             summaries = cell_summaries(self.path, design, rule.minimum)
             varied = {cell for cell, answers in summaries.items() if (answers.sd or 0) > rule.sd_above}
-            cells = [cell for cell in [*baselines, *anchored] if cell in varied]
+            cells = [cell for cell in itertools.chain(first, anchored) if cell in varied]
             await self._ask(cells, "top-ups", range(rule.minimum, rule.maximum))
         if ask_again and not self.stopping:
             await self._ask_again(ask_again, rule.maximum or rule.minimum)
-
-    async def _phases_of_paradigms(self, ask_again):
-        """Ask every arm of every paradigm, top up what varies, ask again what was asked for, and have texts judged."""
-        rule = self.study.stopping_rule
-        await self._ask(self.design.paradigm_cells(), "answers", range(rule.minimum))
-        if not self.stopping and (baselines := self.design.baseline_cells()):
-            anchored = self.design.anchored_cells(self._decide_anchors(baselines))
-            await self._ask(anchored, "anchored", range(rule.minimum))
-        if rule.maximum and not self.stopping:
-            summaries, anchors = cell_summaries(self.path, self.design, rule.minimum), values_of(self.anchors)
-            varied = [
-                cell
-                for cell, answers in summaries.items()
-                if (answers.sd or 0) > rule.sd_above and self.design.asks(cell, anchors)
-            ]
-            await self._ask(sorted(varied, key=repr), "top-ups", range(rule.minimum, rule.maximum))
-        if ask_again and not self.stopping:
-            await self._ask_again(ask_again, rule.maximum or rule.minimum)
-        if self.design.judges and not self.stopping:
-            await self._have_judged(ask_again, self.design.judges.repeats)
+        if design.judges and not self.stopping:
+            await self._have_judged(ask_again, design.judges.repeats)
 
     async def _have_judged(self, ask_again, repeats):
         """Put every text that there is to the judges, and ask again what was asked for."""
@@ -387,31 +364,28 @@ class Collector:
         }  # fmt: skip
         self.state.note_judged(record, self.spool.write(record))
 
-    def _decide_anchors(self, baselines):
+    def _decide_anchors(self):
         """Take the anchors that were decided before; derive and write down the others."""
         design = self.design
-        records, places = design.known_anchors(self.state.anchors), design.anchor_places()
-
-        def lacks(place):
-            return bool(design.arms_to_decide(place[1]) - records.get(place, {}).keys())
-
-        missing = [place for place in places if self.new_anchors or lacks(place)]
-        if missing:
-            means, doubts = {}, {}
-            if any(design.hangs_on_answers(place[1]) for place in missing):
-                summaries = cell_summaries(self.path, design, self.study.stopping_rule.minimum)
-                means = mean_baselines(summaries, baselines)
-                doubts = doubts_of_baselines(baseline_offences(self.path, design, self.study.stopping_rule.minimum))
-            before = values_of(records)
-            baselines = {place: mean for place, (mean, _) in means.items()}
-            derived = design.anchors_from(baselines, {} if self.new_anchors else before)
-            for place in missing:
-                if place in doubts and design.hangs_on_answers(place[1]):
-                    self.outcome.doubts.append(doubts[place])
-                    continue
-                if place not in derived:
-                    self.outcome.no_anchors.append(_named(place))
-                    continue
+        records = design.known_anchors(self.state.anchors)
+        missing = [
+            place
+            for place in design.anchor_places()
+            if self.new_anchors or not records.get(place, {}).keys() >= {*design.arms_to_decide(place[1])}
+        ]
+        means, doubts = {}, {}
+        if any(design.hangs_on_answers(place[1]) for place in missing):
+            means = mean_baselines(self.path, design)
+            doubts = doubts_of_baselines(baseline_offences(self.path, design, self.study.stopping_rule.minimum))
+        before = values_of(records)
+        baselines = {place: mean for place, (mean, _) in means.items()}
+        derived = design.anchors_from(baselines, {} if self.new_anchors else before) if missing else {}
+        for place in missing:
+            if place in doubts and design.hangs_on_answers(place[1]):
+                self.outcome.doubts.append(doubts[place])
+            elif place not in derived:
+                self.outcome.no_anchors.append(_named(place))
+            else:
                 kept = before.get(place, {})
                 new = {arm: value for arm, value in derived[place].items() if kept.get(arm) != value}
                 if new:
@@ -422,14 +396,13 @@ class Collector:
 
     def _write_anchors(self, place, new, derived, base):
         """Write down what was decided of a place: in anchoring both directions, in a paradigm the arms that are new."""
-        design, (llm, vignette, *item) = self.design, place
-        rule = design.rule(vignette)
+        design, (llm, vignette, item) = self.design, place
+        rule, paradigm = design.rules[vignette], design.paradigm_of(vignette)
         record = {"kind": "anchor", "llm": llm, "vignette": vignette}
         record["vignette_version"] = design.vignettes[vignette]["version"]
-        if item:
-            paradigm = design.paradigm_of(vignette)
+        if paradigm:
             version, _ = design.version(vignette, NO_TECHNIQUE, False, paradigm.relative_to)
-            record |= {"item": item[0], "paradigm": paradigm.paradigm, "prompt_version": version, "arms": new}
+            record |= {"item": item, "paradigm": paradigm.paradigm, "prompt_version": version, "arms": new}
             rule = {arm: rule[arm] for arm in new}
         else:
             record |= derived
@@ -462,19 +435,14 @@ class Collector:
         """Put trials to their endpoints, as many at a time as these take."""
         self.phase = phase
         self.tasks = []
-        llms = collections.defaultdict(set)
-        for llm in self.llms.values():
-            llms[provider_of(llm, self.design)[0]].add(llm.llm)
         queues = []
         for key, why in self.lacking.items():
-            for trial in self._missing(trials(llms[key])):
+            for trial in self._missing(trials(self.llms_at[key])):
                 self.outcome.silent_llms[trial.cell.llm] = str(why)
-        for key in self.providers:
-            queues.append(self._missing(trials(llms[key])))
-            self.tasks += [
-                asyncio.create_task(self._work(queues[-1], self.providers[key], self.paces[key]))
-                for _ in range(self.paces[key].most)
-            ]
+        for key, pace in self.paces.items():
+            queues.append(self._missing(trials(self.llms_at[key])))
+            work = (self._work(queues[-1], self.providers[key], pace) for _ in range(pace.most))
+            self.tasks += map(asyncio.create_task, work)
         results = await asyncio.gather(*self.tasks, return_exceptions=True)
         self._count_those_before(queues)
         for result in results:
@@ -646,7 +614,7 @@ class Collector:
 
     def _spend(self, llm, told):
         """Count what a call cost, answered or not, and return it with how it is known."""
-        cost, source = self._cost(llm, told)
+        cost, source = (0.0, llm.provider) if llm.is_free else cost_of_call(told, self.prices.get(llm.llm))
         if cost is not None:
             self.outcome.cost_usd += cost
             if not llm.is_free:
@@ -654,12 +622,6 @@ class Collector:
         elif not isinstance(told, NoReply) or told.tokens_out:
             self.outcome.n_unpriced += 1
         return {"cost_usd": cost, "cost_source": source}
-
-    def _cost(self, llm, told):
-        """Return what a call cost and how that is known: as the endpoint reports it, else by the price list."""
-        if llm.is_free:
-            return 0.0, llm.provider
-        return cost_of_call(told, self.prices.get(llm.llm))
 
     def _learn_cost(self, llm, cost):
         if self.max_cost_usd is not None and not self.costs:
@@ -672,14 +634,16 @@ class Collector:
         """Write down that a trial is complete, and what it came to."""
         cell, failed = trial.cell, bool(last and last["error"])
         text, status, reason = _came_to(script, replies, last, calls, problem)
+        version, template = self.design.version(*cell.asked_with)
         anchor = self.anchors.get(cell.place, {}).get(cell.arm or cell.anchor_direction)
+        rule = self.design.rules[cell.vignette].get(cell.arm) if cell.arm else anchor and anchor["rule"]
         record = {
             "kind": "trial", "trial_id": trial.trial_id, "session": self.session, "study": self.study.study,
             "source": "simulated" if self.llms[cell.llm].provider == "simulated" else "collected",
             **self._said_of(trial),
             "replicate": trial.replicate, "phase": trial.phase, "order_index": trial.order_index,
-            "attempt_of": trial.attempt_of, "prompt_version": self._version_hash(cell),
-            "anchor_rule": self.design.anchor_rule(cell, anchor), "anchor_baseline": anchor and anchor["baseline"],
+            "attempt_of": trial.attempt_of, "prompt_version": self._keep_prompt(template, "template", version),
+            "anchor_rule": rule, "anchor_baseline": anchor and anchor["baseline"],
             "anchor_n_trials": anchor and anchor["n_trials"],
             "status": status, "reason": reason, "text": text,
             "first_text": replies[0] if script.rounds and replies else None,
@@ -698,9 +662,8 @@ class Collector:
         if status == "failed":
             self.failed_in_a_row[cell.llm] += 1
             if self.failed_in_a_row[cell.llm] >= GIVE_UP_AFTER:
-                self.outcome.stopped_llms.setdefault(
-                    cell.llm, f"{GIVE_UP_AFTER} trials in a row failed, the last with {_why(last)}"
-                )
+                why = f"{GIVE_UP_AFTER} trials in a row failed, the last with {_why(last)}"
+                self.outcome.stopped_llms.setdefault(cell.llm, why)
         if self.on_trial:
             self.on_trial(trial, record, calls)
 
@@ -735,12 +698,6 @@ class Collector:
                 last = f"its last {ending.n_failed:,} trials" if ending.n_failed > 1 else "its last trial"
                 why = _why(last_call(self.path, ending.trial_id))
                 self.outcome.silent_llms[llm] = f"{last} failed, with {why}"
-
-    def _version_hash(self, cell):
-        version, text = self.design.version(*cell.asked_with)
-        if version.encode() not in self.state.prompts:
-            self._keep_prompt(text, "template", version)
-        return version
 
     def _keep_prompt(self, text, prompt_kind, prompt_hash=None):
         """Write a text down the first time it is used."""
@@ -791,10 +748,11 @@ def collect(study, **options) -> Outcome:
     return Collector(Design(study), **options).collect(ask_again)
 
 
-def mean_baselines(summaries, cells) -> dict[tuple, tuple[float, int]]:
+def mean_baselines(path, design) -> dict[tuple, tuple[float, int]]:
     """Return the mean answer of the baseline cells of each place, and of how many answers it is."""
+    summaries = cell_summaries(path, design, design.study.stopping_rule.minimum)
     sums = collections.defaultdict(lambda: [0.0, 0])
-    for cell in cells:
+    for cell in design.baseline_cells():
         if cell in summaries and summaries[cell].n:
             total = sums[cell.place]
             total[0] += summaries[cell].mean * summaries[cell].n
@@ -820,8 +778,8 @@ def doubts_of_baselines(offences: list[Offence]) -> dict[tuple, str]:
 
 def _named(place):
     """Name an LLM, a vignette and, if there is one, an item."""
-    llm, vignette, *item = place
-    return f"{llm} on {' with item '.join([vignette, *filter(None, item)])}"
+    llm, *named = place
+    return f"{llm} on {' with item '.join(filter(None, named))}"
 
 
 def _doubt(offence):
@@ -853,7 +811,12 @@ def cost_of_call(told, price: tuple[float, float] | None) -> tuple[float | None,
         return told.cost_usd, "reported"
     if price is None or told.tokens_in is None or told.tokens_out is None:
         return None, None
-    return (told.tokens_in * price[0] + told.tokens_out * price[1]) / 1e6, "price_list"
+    return price_of(told.tokens_in, told.tokens_out, price), "price_list"
+
+
+def price_of(tokens_in: int, tokens_out: int, price: tuple[float, float]) -> float:
+    """Return what tokens cost, by a price per million of them."""
+    return (tokens_in * price[0] + tokens_out * price[1]) / 1e6
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ingest.ask.collector import mean_baselines
 from ingest.ask.redefined import redefined, render_redefined
 from ingest.ask.refusals import changed_items
-from ingest.ask.responses import cell_summaries, spooled
+from ingest.ask.responses import spooled
 from ingest.ask.spool import COLLECTED, State, read_state, spool_folder, stated_in
 from ingest.land.load import landed_ids
 from ingest.paradigms.paradigm import AS_WRITTEN, NO_TECHNIQUE
@@ -24,23 +24,19 @@ MOST_LINES = 30
 MOST_NAMED = 6
 AT_A_TIME = 10_000
 MOST_OF_A_LINE = 500
-WAYS = """
-vignette, technique, anchor_value is not null, coalesce(arm, role), prompt_version, if(role is null, paradigm, null),
-if(option_order is null, null, session)
+GIVEN = """
+    vignette, technique, anchor_value is not null, coalesce(arm, role), prompt_version,
+    if(role is null, paradigm, null), if(option_order is null, null, session),
+    role is not null, llm, temperature, anchor_direction, anchor_value, item,
+    item is not null and not list_contains($items, item),
+    attempt_of is null and replicate >= if(role is null, $most, $repeats)
 """
 N_WORDS, N_WAYS = 4, 7
 IMPORTED = "recorded"  # the `source` of a batch of trials that were collected elsewhere
-ANSWERS = f"""
-select {WAYS}, llm, temperature, anchor_direction, item, judged, role, replicate, option_order, trial_id,
-    status is distinct from 'failed'
-from spooled where list_contains($hashes, prompt_version)
+ALL_GIVEN = f"select distinct {GIVEN} from spooled order by all"
+TRIALS = f"""
+select {GIVEN}, judged, role, replicate, option_order, trial_id, status is distinct from 'failed' from spooled
 """
-OF_A_CELL = f"""
-    {WAYS}, role is not null, llm, temperature, anchor_direction, anchor_value, item, item is not null and
-    not list_contains($items, item), attempt_of is null and replicate >= if(role is null, $most, $repeats)
-"""
-CELLS = f"select distinct {OF_A_CELL} from spooled order by all"
-TRIALS = f"select {OF_A_CELL}, trial_id, status is distinct from 'failed' from spooled"
 WORDS, ORDER, NAME, GONE = "words", "order", "name", "gone"
 CHANGED = {
     WORDS: "to words that have changed since",
@@ -64,6 +60,26 @@ class Version(NamedTuple):
     name: str
     number: int
     now: int
+
+
+class Given(NamedTuple):
+    """What answers were given to: in which words and which way they were asked, who was, and about what."""
+
+    vignette: str
+    technique: str
+    is_anchored: bool
+    treatment: str | None  # the arm or the role
+    prompt_hash: str
+    paradigm: str | None
+    session: str | None  # where options have an order
+    is_judged: bool
+    llm: str
+    temperature: float | None
+    direction: str
+    value: float | None
+    item: str | None
+    is_item_gone: bool
+    is_beyond: bool  # whether a cell is asked less often
 
 
 class Change(NamedTuple):
@@ -125,55 +141,39 @@ def asked_before(design: Design, state: State, keep: bool | None = None) -> Aske
     for _, (*_, last) in changed_items(design, state, path):
         history.unshown.update(last.unshown)
         history.item_keys.update(last.keys)
-    kinds, rows = _other_ways(design, state)
-    study, judges = design.study, design.judges
-    plans = {False: ({llm.llm for llm in study.llms}, set(study.temperatures), study.stopping_rule.minimum)}
-    if judges:
-        plans[True] = ({llm.llm for llm in judges.llms}, {judges.temperature}, judges.repeats)
     anchors = values_of(design.known_anchors(state.anchors))
     again = collections.Counter()
-    for row in rows:
-        way, (llm, temperature, direction, item, judged, role, replicate, order, trial_id, is_answer) = (
-            row[:N_WAYS], row[N_WAYS:],
-        )  # fmt: skip
-        if way not in kinds:
-            continue
-        llms, temperatures, n_asked = plans[role is not None]
-        if llm not in llms or temperature not in temperatures:
-            continue
-        change = kinds[way]
+    for change, given, (judged, role, replicate, order, trial_id, is_answer) in _changed(design, state, path, anchors):
         if isinstance(change, Version):
             history.versions[change] += is_answer
             continue
-        vignette, technique, is_anchored, treatment = change[:N_WORDS]
-        arm = None if role else treatment
-        cell = Cell(llm, vignette, technique, direction, None, temperature, arm, item, judged, role)
-        anchor = design.anchor_value(cell, anchors)
-        cell = cell._replace(anchor_value=anchor)
-        if change.what == ORDER and design.option_order(cell, replicate) == tuple(json.loads(order)):
-            continue
-        history.left_out[trial_id] = change
-        if not is_answer:
-            continue
-        history.orphans[change] += 1
-        if replicate < n_asked:
-            is_decided = (anchor is not None) == is_anchored and (item is None or item in design.items)
-            again[change] += not (is_decided and design.trial_id(cell, replicate).encode() in state.closed)
-    for change, trial_id, is_answer in _gone(design, state, kinds, anchors):
+        is_to_ask = bool(change.now)
+        if change.what != GONE:
+            arm = None if role else given.treatment
+            cell = Cell(given.llm, *given[:2], given.direction, None, given.temperature, arm, given.item, judged, role)
+            anchor = design.anchor_value(cell, anchors)
+            cell = cell._replace(anchor_value=anchor)
+            if change.what == ORDER and design.option_order(cell, replicate) == tuple(json.loads(order)):
+                continue
+            is_there = given.item is None or given.item in design.items
+            is_decided = is_there and (anchor is not None) == given.is_anchored
+            is_to_ask = replicate < (design.judges.repeats if role else design.study.stopping_rule.minimum) and not (
+                is_decided and design.trial_id(cell, replicate).encode() in state.closed
+            )
         history.left_out[trial_id] = change
         if is_answer:
             history.orphans[change] += 1
-            again[change] += bool(change.now)
+            again[change] += is_to_ask
     last = next((session["kept"] for session in reversed(state.sessions) if "kept" in session), [])
     changes = [[change.was, change.now] for change in {**history.orphans, **dict.fromkeys(history.left_out.values())}]
     history.kept = changes if keep else [] if keep is not None else [pair for pair in changes if pair in last]
     history.left_out = {
-        trial_id: why_left_out(change)
+        trial_id: f"words of {change.vignette} with {change.technique}" if change.what == WORDS else change.was
         for trial_id, change in history.left_out.items()
         if [change.was, change.now] not in history.kept
     }
     agreed = _agreed(state.sessions)
-    for change, n in history.orphans.items():
+    for change, n in sorted(history.orphans.items(), key=lambda orphans: orphans[0].what == GONE):
         pair = [change.was, change.now]
         is_agreed = tuple(pair) in agreed
         if pair not in history.pairs and (is_agreed or again[change]):
@@ -189,8 +189,8 @@ def asked_before(design: Design, state: State, keep: bool | None = None) -> Aske
     return history
 
 
-def _gone(design, state, kinds, anchors):
-    """Yield, as changes, what the study does not name now, with each trial asked with it, and if that has an answer.
+def _changed(design, state, path, anchors):
+    """Yield what has changed for each trial of which something has, what it was given to, and the trial.
 
     Something has come into the place of what is gone where the study names something of its kind that was never asked.
     LLMs and items are what a study is about, so that another one is in nobody's place, unless it is the same one under
@@ -198,70 +198,74 @@ def _gone(design, state, kinds, anchors):
     """
     judges, rule = design.judges, design.study.stopping_rule
     limits = {"most": rule.maximum or rule.minimum, "repeats": judges.repeats if judges else 0}
-    path, parameters = spool_folder(design.study.study) / COLLECTED, limits | {"items": [*design.items]}
+    parameters = limits | {"items": [*design.items]}
     with spooled([path], "trials") as connection:
-        rows = connection.execute(CELLS, parameters).fetchall()
-    places, changes = _Places(design, state, rows, anchors), {}
-    for *way, is_judged, llm, temperature, direction, value, item, is_item_gone, is_beyond in rows:
-        vignette, technique, is_anchored, treatment = way[:N_WORDS]
-        is_asked_now = llm in places.llms[is_judged] and temperature in places.temperatures[is_judged]
-        if tuple(way) in kinds and is_asked_now:  # its words, its order or its name have changed
+        all_given = [Given(*row) for row in connection.execute(ALL_GIVEN, parameters).fetchall()]
+    kinds = _other_ways(design, state, dict.fromkeys(given[:N_WAYS] for given in all_given))
+    places, changes = _Places(design, state, all_given, anchors), {}
+    for given in all_given:
+        if given[:N_WAYS] in kinds and places.asks(given):  # its words, its order or its name have changed
+            changes[given] = kinds[given[:N_WAYS]]
             continue
-        pair = places.gone(
-            is_judged, vignette, technique, is_anchored, treatment, llm, temperature, direction, value, item,
-            is_item_gone,
-        )  # fmt: skip
-        if pair is None and is_beyond:
-            pair = (f"more than {limits['repeats' if is_judged else 'most']} trials of a cell", "")
+        pair = places.gone(given)
+        if pair is None and given.is_beyond:
+            pair = (f"more than {limits['repeats' if given.is_judged else 'most']} trials of a cell", "")
         if pair:
-            cell = (*way, is_judged, llm, temperature, direction, value, item, is_item_gone, is_beyond)
-            changes[cell] = Change(vignette, technique, is_anchored, treatment, GONE, *pair)
+            changes[given] = Change(*given[:N_WORDS], GONE, *pair)
     if not changes:
         return
     with spooled([path], "trials") as connection:
         trials = connection.execute(TRIALS, parameters)
         while some := trials.fetchmany(AT_A_TIME):
-            for *cell, trial_id, is_answer in some:
-                if change := changes.get(tuple(cell)):
-                    yield change, trial_id, is_answer
+            for row in some:
+                given = Given(*row[: len(Given._fields)])
+                if change := changes.get(given):
+                    yield change, given, row[len(given) :]
 
 
 class _Places:
     """What a study names now, and what its answers were given to, by kind."""
 
-    def __init__(self, design, state, rows, anchors):
+    def __init__(self, design, state, all_given, anchors):
         self.design, self.state, self.anchors, self.is_derived = design, state, anchors, False
         study, judges = design.study, design.judges
         self.llms = {False: [llm.llm for llm in study.llms], True: [llm.llm for llm in judges.llms] if judges else []}
         self.temperatures = {False: study.temperatures, True: [judges.temperature] if judges else []}
         self.vignettes = {False: [*design.vignettes], True: [judges.paradigm] if judges else []}
         self.seen = collections.defaultdict(dict)  # dicts, for their order
-        for vignette, technique, is_anchored, arm, *_, is_judged, llm, temperature, _, _, _, _, _ in rows:
-            for kind, name in (
-                (("vignette", is_judged), vignette), (("technique", vignette, is_anchored), technique),
-                (("arm", vignette), arm), (("LLM", is_judged), llm), (("temperature", is_judged), temperature),
-            ):  # fmt: skip
-                self.seen[kind][name] = None
+        for given in all_given:
+            is_judged, vignette = given.is_judged, given.vignette
+            self.seen["vignette", is_judged][vignette] = None
+            self.seen["technique", vignette, given.is_anchored][given.technique] = None
+            self.seen["arm", vignette][given.treatment] = None
+            self.seen["LLM", is_judged][given.llm] = None
+            self.seen["temperature", is_judged][given.temperature] = None
         sessions = [*state.sessions, {"study": study.model_dump(mode="json")}]
-        self.sent = {entry["llm"]: _sent(entry) for session in sessions for entry in _llms(session.get("study", {}))}
+        studies = [
+            part for session in sessions if (study := session.get("study")) for part in (study, study.get("judges"))
+        ]
+        self.sent = {entry["llm"]: _sent(entry) for part in studies if part for entry in part.get("llms", ())}
         self.twins = {}
         never_asked = {item.digest: name for name, item in design.items.items() if name not in state.items}
         for name, stated in state.items.items() if never_asked else ():
             if twin := next((never_asked[record.digest] for record in stated if record.digest in never_asked), None):
                 self.twins[name] = twin
 
-    def gone(
-        self, is_judged, vignette, technique, is_anchored, treatment, llm, temperature, direction, value, item,
-        is_item_gone,
-    ):  # fmt: skip
+    def asks(self, given):
+        """Tell whether the study asks this LLM at this temperature."""
+        is_judged = given.is_judged
+        return given.llm in self.llms[is_judged] and given.temperature in self.temperatures[is_judged]
+
+    def gone(self, given):
         """Return the first that is gone of what an answer was given to, and what is in its place; None of neither."""
-        design, of_judges = self.design, " of judgements" if is_judged else ""
+        design, is_judged, (vignette, technique, is_anchored, treatment) = self.design, given.is_judged, given[:N_WORDS]
+        of_judges, llm, temperature = " of judgements" if is_judged else "", given.llm, given.temperature
         if vignette not in self.vignettes[is_judged]:
             named = "judgements" if is_judged else "vignette"
             return self._pair(named, ("vignette", is_judged), self.vignettes[is_judged], vignette)
         if is_judged and treatment not in design.judges.roles:
             return f"judged as {treatment}", ""
-        if not is_judged and technique not in (techniques := self._techniques(vignette, is_anchored)):
+        if not is_judged and technique not in (techniques := _techniques(design, vignette, is_anchored)):
             return self._pair("technique", ("technique", vignette, is_anchored), techniques, technique)
         if not is_judged and (is_anchored, treatment) not in (treatments := design.treatments(vignette)):
             return self._pair("arm", ("arm", vignette), [arm for _, arm in treatments], treatment)
@@ -271,13 +275,14 @@ class _Places:
             new = [name for name in self.llms[is_judged] if name not in self.seen["LLM", is_judged]]
             same = next((name for name in new if self.sent.get(name) == self.sent.get(llm, "nobody knows")), None)
             return f"LLM {llm}", f"LLM {same}" if same else ""
-        if is_item_gone:
-            twin = self.twins.get(item)
-            return (f"item {item}", f"item {twin}") if twin else ("items that the study does not take now", "")
-        cell = Cell(llm, vignette, technique, direction, value, temperature, None if is_judged else treatment, item)
+        if given.is_item_gone:
+            twin = self.twins.get(given.item)
+            return (f"item {given.item}", f"item {twin}") if twin else ("items that the study does not take now", "")
+        arm, value = None if is_judged else treatment, given.value
+        cell = Cell(llm, vignette, technique, given.direction, value, temperature, arm, given.item)
         if value is not None and value not in self._decided(cell):
-            rule = json.dumps(design.rule(vignette))
-            return f"{cell.arm or direction} anchor {value:g} for {llm}", f"anchors by another rule: {rule}"
+            rule = json.dumps(design.rules[vignette])
+            return f"{arm or given.direction} anchor {value:g} for {llm}", f"anchors by another rule: {rule}"
         return None
 
     def _decided(self, cell):
@@ -300,16 +305,6 @@ class _Places:
                     earlier[place_of(record), direction].add(value)
         return earlier
 
-    def _techniques(self, vignette, is_anchored):
-        study = self.design.study
-        if paradigm := self.design.paradigm_of(vignette):
-            plain = [NO_TECHNIQUE] if paradigm.relative_to else []
-            return [*dict.fromkeys([*plain, *self.design.techniques_for(paradigm)])]
-        if is_anchored:
-            return [*self.design.techniques]
-        also = [technique["technique"] for technique in study.techniques if technique.get("is_also_unanchored")]
-        return [*(["no_technique"] if study.baselines else []), *also]
-
     def _pair(self, named, kind, names, name):
         """Say what is gone and what has come for it: as many as have come are in the place of what is gone."""
         new = [other for other in names if other not in self.seen[kind]]
@@ -318,16 +313,18 @@ class _Places:
         return f"{named} {name}", f"{named} {new[place]}" if place < len(new) else ""
 
 
+def _techniques(design, vignette, is_anchored):
+    """Return the techniques that a vignette is asked with: in anchoring, with an anchor or without."""
+    if not (design.paradigms or is_anchored):
+        return design.plain_techniques(vignette)
+    base = [NO_TECHNIQUE] if design.base_of(vignette) else []
+    return [*dict.fromkeys([*base, *design.techniques_of(vignette)])]
+
+
 def derived_anchors(design: Design) -> dict[tuple, dict]:
     """Return the anchors that a study's rule makes of the answers without anchor that were collected."""
-    path = spool_folder(design.study.study) / COLLECTED
-    summaries = cell_summaries(path, design, design.study.stopping_rule.minimum)
-    means = mean_baselines(summaries, design.baseline_cells())
+    means = mean_baselines(spool_folder(design.study.study) / COLLECTED, design)
     return design.anchors_from({place: mean for place, (mean, _) in means.items()})
-
-
-def _llms(study):
-    return [*study.get("llms", ()), *((study.get("judges") or {}).get("llms", ()))]
 
 
 def _sent(llm):
@@ -360,11 +357,8 @@ def _restated(design, state):
 
 def _reread(design, state):
     """Yield each paradigm that is read otherwise than the last session said, how it was and how it is."""
-    last = next(
-        (session["study"] for session in reversed(state.sessions) if session.get("paradigms") and session.get("study")),
-        {},
-    )
-    before, now = _readings(last), _readings(design.study.model_dump(mode="json"))
+    last = [session["study"] for session in state.sessions if session.get("paradigms") and session.get("study")]
+    before, now = _readings(last[-1] if last else {}), _readings(design.study.model_dump(mode="json"))
     yield from ((name, before[name], now[name]) for name in now if before.get(name, now[name]) != now[name])
 
 
@@ -374,32 +368,25 @@ def _readings(study):
     return {part["paradigm"]: part["reading"] for part in [*answers, *judges]}
 
 
-def _other_ways(design, state):
-    """Return what ways of asking are that the study has used and does not use now, and the answers to these words."""
-    unanchored = {"no_technique"} if design.study.baselines else set()
-    unanchored |= {entry["technique"] for entry in design.study.techniques if entry.get("is_also_unanchored")}
-    techniques = {True: design.techniques, False: unanchored, None: {*design.techniques, NO_TECHNIQUE}}
-    with spooled([spool_folder(design.study.study) / COLLECTED], "trials") as connection:
-        kinds = {}
-        studies = {session["session"]: session["study"] for session in state.sessions if "study" in session}
-        studies[None] = design.study.model_dump(mode="json")
-        for way in connection.execute(f"select distinct {WAYS} from spooled order by all").fetchall():
-            vignette, technique, is_anchored, arm, prompt_hash, *asked_under = way
-            words = way[:N_WORDS]
-            is_planned = (_is_of_judges(design, vignette) and arm in design.judges.roles) or (
-                vignette in design.vignettes
-                and technique in (techniques[None] if arm else techniques[is_anchored])
-                and (is_anchored, arm) in design.treatments(vignette)
-            )
-            if not is_planned:
-                continue
-            if prompt_hash not in design.prompt_hashes(*words):
-                of_words = Change(*words, WORDS, prompt_hash, design.version(*words)[0])
-                kinds[way] = _version(design, state, *words, prompt_hash) or of_words
-            elif change := next(_other_than_words(design, studies, *words, *asked_under), None):
-                kinds[way] = change
-        hashes = list({way[N_WORDS] for way in kinds})
-        return kinds, connection.execute(ANSWERS, {"hashes": hashes}).fetchall() if kinds else []
+def _other_ways(design, state, ways):
+    """Return what has changed of the ways of asking that the study has used and does not use now."""
+    kinds = {}
+    studies = {session["session"]: session["study"] for session in state.sessions if "study" in session}
+    studies[None] = design.study.model_dump(mode="json")
+    for way in ways:
+        vignette, technique, is_anchored, arm, prompt_hash, *asked_under = way
+        words = way[:N_WORDS]
+        is_named = _is_of_judges(design, vignette) or (
+            vignette in design.vignettes and technique in _techniques(design, vignette, is_anchored)
+        )
+        if not is_named or (is_anchored, arm) not in design.treatments(vignette):
+            continue
+        if prompt_hash not in design.prompt_hashes(*words):
+            of_words = Change(*words, WORDS, prompt_hash, design.version(*words)[0])
+            kinds[way] = _version(design, state, *words, prompt_hash) or of_words
+        elif change := next(_other_than_words(design, studies, *words, *asked_under), None):
+            kinds[way] = change
+    return kinds
 
 
 def _other_than_words(design, studies, vignette, technique, is_anchored, arm, paradigm, session):
@@ -583,8 +570,3 @@ def said_of_imported(study: str) -> list[str]:
         f"{printable(study)} too: whatever is collected now counts together with them. If another study is meant, give "
         "this one another name (`study`) before you collect it."
     ]
-
-
-def why_left_out(change: Change) -> str:
-    """Say in a few words what a study asks no more."""
-    return f"words of {change.vignette} with {change.technique}" if change.what == WORDS else change.was

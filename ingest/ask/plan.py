@@ -4,7 +4,7 @@ import collections
 import itertools
 import math
 
-from ingest.ask.collector import read_prices
+from ingest.ask.collector import price_of, read_prices
 from ingest.ask.context import context_windows, is_beyond_context
 from ingest.ask.history import asked_before, derived_anchors, render_asked, said_of_imported
 from ingest.ask.refusals import keys_of, what_is_refused
@@ -13,7 +13,6 @@ from ingest.ask.spool import COLLECTED, read_state, spool_folder
 from ingest.local.llm import what_is_lacking
 from ingest.paradigms.judges import JUDGEMENTS
 from ingest.paradigms.paradigm import NO_TECHNIQUE
-from ingest.prompts import shipped
 from ingest.prompts.steps import CHARACTERS_PER_TOKEN, tokens_of
 from ingest.studies.design import Cell, Design, values_of
 
@@ -33,33 +32,27 @@ def plan_of(study) -> dict:
     design, prices = Design(study), read_prices()
     rule = study.stopping_rule
     replicates = {"low": rule.minimum, "high": rule.maximum or rule.minimum}
-    rows = []
-    for llm, vignette in itertools.product(study.llms, design.vignettes if not design.paradigms else ()):
-        conditions = [("no_technique", 0)] if study.baselines else []
-        conditions += [(technique, 2) for technique in design.techniques]
-        conditions += [(t["technique"], 0) for t in study.techniques if t.get("is_also_unanchored")]
-        for technique, n_directions in conditions:
-            unanchored = "baseline" if technique == "no_technique" else f"{technique}, no anchor"
-            row = {"llm": llm.llm, "technique": technique if n_directions else unanchored}
-            row["cells"] = max(n_directions, 1) * len(study.temperatures)
-            for end, n in replicates.items():
-                size = _size(design, vignette, technique, n_directions > 0, end)
-                row[end] = {what: row["cells"] * n * each for what, each in size.items()}
-                row[end]["cost_usd"] = _cost(llm, row[end]["tokens_in"], row[end]["tokens_out"], prices)
-            rows.append(row)
-    if design.paradigms:
-        rows = [*_rows_of_paradigms(design, replicates, prices)]
+    rows = [*_rows(design, replicates, prices)]
+    n_cells = sum(row["cells"] for row in rows)
+    n_baseline = sum(row["cells"] for row in rows if row["technique"] == "baseline")
     of_judges = [*_rows_of_judges(design, prices)] if design.judges else []
     rows += of_judges
+    told_of_judges = design.judges and design.judges.model_dump(include={"paradigm", "labels", "roles", "repeats"})
     collected = _collected(design)
     keys, lacking = keys_of(design)
+    of_llms = what_is_lacking() if any(llm.provider == "local" for llm in study.all_llms) else None
     path = spool_folder(study.study) / COLLECTED
     refused = [*what_is_refused(design, read_state(path), path, prices, keys)]
-    planned = {
+    seconds = dict(SECONDS_PER_CALL)
+    if collected["calls"]:
+        seconds = dict.fromkeys(SECONDS_PER_CALL, collected["seconds_per_call"])
+    sums = _sums(rows)
+    per_hour = 3600 * study.limits.concurrency
+    return {
         "study": study.study,
         "description": study.description,
         "source": study.source,
-        "are_simulated": all(llm.provider == "simulated" for llm in study.all_llms),
+        "are_simulated": study.are_simulated,
         "grid": {
             "llms": [llm.llm for llm in study.llms],
             "vignettes": list(design.vignettes),
@@ -79,20 +72,18 @@ def plan_of(study) -> dict:
             "order_seed": study.order_seed,
             "answer_format": study.answer_format,
             "second_anchor": study.second_anchor,
-            **({"judges": _told_of_judges(design.judges)} if design.judges else {}),
+            **({"judges": told_of_judges | {"llms": [llm.llm for llm in design.judges.llms]}} if design.judges else {}),
         },
         "cells": {
-            "baseline": sum(row["cells"] for row in rows if row["technique"] == "baseline"),
-            "anchored": 0 if design.paradigms else sum(row["cells"] for row in rows if row["technique"] != "baseline"),
-            "answers": sum(row["cells"] for row in rows) - sum(row["cells"] for row in of_judges)
-            if design.paradigms
-            else 0,
+            "baseline": n_baseline,
+            "anchored": 0 if design.paradigms else n_cells - n_baseline,
+            "answers": n_cells if design.paradigms else 0,
             **({JUDGEMENTS: sum(row["cells"] for row in of_judges)} if of_judges else {}),
         },
-        **_sums(rows),
+        **sums,
         "prices": {llm.llm: prices[llm.llm] for llm in study.all_llms if llm.llm in prices},
         "without_price": [llm.llm for llm in study.all_llms if not llm.is_free and llm.llm not in prices],
-        "lacking": "; ".join([*_lacking(design, lacking), *refused]) or None,
+        "lacking": "; ".join([*filter(None, (of_llms, lacking)), *refused]) or None,
         "is_refused": bool(refused),
         "beyond_context": _beyond_context(design),
         "nothing_to_ask": _nothing_to_ask(design),
@@ -101,53 +92,44 @@ def plan_of(study) -> dict:
         "techniques": _by(rows, "technique"),
         "llms": _by(rows, "llm"),
         "collected": collected,
+        "seconds_per_call": seconds,
+        "hours": {end: sums["calls"][end] * seconds[end] / per_hour for end in seconds},
     }
-    seconds = dict.fromkeys(SECONDS_PER_CALL, collected["seconds_per_call"]) if collected["calls"] else SECONDS_PER_CALL
-    planned["seconds_per_call"] = dict(seconds)
-    planned["hours"] = {
-        end: planned["calls"][end] * seconds[end] / study.limits.concurrency / 3600 for end in ("low", "high")
-    }
-    return planned
 
 
-def _lacking(design, lacking):
-    """Yield what is missing here for a study to be asked."""
-    if any(llm.provider == "local" for llm in design.study.all_llms) and (of_llms := what_is_lacking()):
-        yield of_llms
-    if lacking:
-        yield lacking
-
-
-def _rows_of_paradigms(design, replicates, prices):
+def _rows(design, replicates, prices):
     """Yield what each LLM is asked with each vignette and technique, in all arms and with all items."""
-    n_temperatures = len(design.study.temperatures)
     for vignette in design.vignettes:
-        paradigm = design.paradigm_of(vignette)
-        techniques = dict.fromkeys(
-            [*([NO_TECHNIQUE] if paradigm.relative_to else []), *design.techniques_for(paradigm)]
-        )
-        items = [item.item for item in paradigm.all_items] or [None]
+        items = design.items_of(vignette)
         looked_at = items[:: math.ceil(len(items) / MOST_ITEMS)]
-        for technique in techniques:
-            is_named = technique in design.techniques
-            of_technique = design.techniques.get(technique) or shipped("techniques")[technique]
-            arms = [
-                arm
-                for arm in paradigm.arms
-                if paradigm.asks(arm, of_technique) and (is_named or arm == paradigm.relative_to)
-            ]
-            sizes = {
-                end: [
-                    _size_of_cell(design, Cell("", vignette, technique, "none", None, None, arm, item), end)
-                    for arm, item in itertools.product(arms, looked_at)
-                ]
-                for end in replicates
-            }
+        for name, cells in _conditions(design, vignette):
+            shown = [cell._replace(item=item) for cell in cells for item in looked_at]
+            scripts = [design.script(cell, design.option_order(cell, 0)) for cell in shown]
+            sizes = {end: [_size_of(script, end) for script in scripts] for end in replicates}
             for llm in design.study.llms:
-                row = {"llm": llm.llm, "technique": technique, "cells": len(arms) * len(items) * n_temperatures}
-                for end, n in replicates.items():
-                    row[end] = _in_all([(row["cells"] * n, sizes[end])], llm, prices)
-                yield row
+                n_cells = len(cells) * len(items) * len(design.study.temperatures)
+                row = {"llm": llm.llm, "technique": name, "cells": n_cells}
+                yield row | {end: _in_all([(n_cells * n, sizes[end])], llm, prices) for end, n in replicates.items()}
+
+
+def _conditions(design, vignette):
+    """Yield the techniques that a vignette is asked with, by what a plan calls them, with a cell for each arm."""
+    plain, techniques = design.plain_techniques(vignette), design.techniques_of(vignette)
+    if paradigm := design.paradigm_of(vignette):
+        base = paradigm.relative_to
+        for technique in dict.fromkeys([*(plain if base else ()), *techniques]):
+            arms = [arm for arm in paradigm.arms if technique in (plain if arm == base else techniques)]
+            yield technique, [Cell("", vignette, technique, arm=arm) for arm in arms]
+        return
+    unanchored = [
+        ("baseline" if technique == NO_TECHNIQUE else f"{technique}, no anchor", [Cell("", vignette, technique)])
+        for technique in plain
+    ]
+    n_baselines = plain.count(NO_TECHNIQUE)
+    yield from unanchored[:n_baselines]
+    for technique in techniques:
+        yield technique, [Cell("", vignette, technique, direction, 10) for direction in design.anchors_of(vignette)]
+    yield from unanchored[n_baselines:]
 
 
 def _beyond_context(design):
@@ -159,8 +141,8 @@ def _beyond_context(design):
         # a text that fills less than half of the window leaves room for what else is said
         half = context_windows()[llm.llm] / 2
         texts = [item for item in paradigm.all_items if tokens_of("".join(item.fields.values())) > half]
-        for technique, arm, item in itertools.product(design.techniques_for(paradigm), paradigm.arms, texts):
-            cell = Cell(llm.llm, vignette, technique, "none", None, None, arm, item.item)
+        for technique, arm, item in itertools.product(design.techniques_of(vignette), paradigm.arms, texts):
+            cell = Cell(llm.llm, vignette, technique, arm=arm, item=item.item)
             turn = design.script(cell, design.option_order(cell, 0)).next_turn([])
             if turn and is_beyond_context(llm, turn):
                 n_beyond[llm.llm] += len(design.study.temperatures) * n_replicates
@@ -172,28 +154,21 @@ def _nothing_to_ask(design):
     problems = collections.defaultdict(dict)
     for vignette in design.vignettes if design.paradigms else ():
         paradigm = design.paradigm_of(vignette)
-        names = design.techniques_for(paradigm)
+        names = design.techniques_of(vignette)
         alike = [name for name in names if not design.techniques[name].get("steps")]  # they say all of the text
         for technique in [*alike[:1], *(name for name in names if name not in alike)]:
             for item in paradigm.all_items:
-                cell = Cell("", vignette, technique, "none", None, None, paradigm.arms[0], item.item)
+                cell = Cell("", vignette, technique, arm=paradigm.arms[0], item=item.item)
                 if problem := design.script(cell, design.option_order(cell, 0)).problem:
                     problems[problem][item.item] = None
     return {problem: [*items] for problem, items in problems.items()}
-
-
-def _told_of_judges(judges):
-    """Say in a plan what judges are asked."""
-    return judges.model_dump(include={"paradigm", "labels", "roles", "repeats"}) | {
-        "llms": [llm.llm for llm in judges.llms]
-    }
 
 
 def _rows_of_judges(design, prices):
     """Yield what each judge is asked: of the texts of items, and of as many texts as answers may be, or have to be."""
     judges, items = design.judges, design.judged_items
     judged = {paradigm.paradigm for paradigm in design.study.judged_paradigms}
-    n_cells = sum(design.vignettes[cell.vignette]["paradigm"] in judged for cell in design.paradigm_cells())
+    n_cells = sum(design.vignettes[cell.vignette]["paradigm"] in judged for cell in design.first_cells())
     n_answers = n_cells * design.study.stopping_rule.minimum
     n_texts = {"low": {True: len(items) or 1, False: len(items)}, "high": {True: n_answers, False: len(items)}}
     looked_at = items[:: math.ceil(len(items) / MOST_ITEMS)] if items else [None]
@@ -217,18 +192,8 @@ def _in_all(parts, llm, prices):
     for n, sizes in parts:
         for what in sizes[0]:
             sums[what] += round(n * sum(size[what] for size in sizes) / len(sizes))
-    return dict(sums) | {"cost_usd": _cost(llm, sums["tokens_in"], sums["tokens_out"], prices)}
-
-
-def _size(design, vignette, technique, is_anchored, end):
-    """Return the calls and tokens of one trial of anchoring."""
-    cell = Cell("", vignette, technique, "low" if is_anchored else "none", 10 if is_anchored else None, None)
-    return _size_of_cell(design, cell, end)
-
-
-def _size_of_cell(design, cell, end):
-    """Return the calls and tokens of one trial of a cell."""
-    return _size_of(design.script(cell, design.option_order(cell, 0)), end)
+    price = (0.0, 0.0) if llm.is_free else prices.get(llm.llm)
+    return dict(sums) | {"cost_usd": price and price_of(sums["tokens_in"], sums["tokens_out"], price)}
 
 
 def _size_of(script, end):
@@ -241,15 +206,6 @@ def _size_of(script, end):
         n_in += sum(tokens_of(message["content"]) for message in turn.messages)
         replies.append(reply)
     return {"trials": 1, "calls": len(replies), "tokens_in": n_in, "tokens_out": len(replies) * tokens_per_reply}
-
-
-def _cost(llm, tokens_in, tokens_out, prices):
-    if llm.is_free:
-        return 0.0
-    if llm.llm not in prices:
-        return None
-    price_in, price_out = prices[llm.llm]
-    return (tokens_in * price_in + tokens_out * price_out) / 1e6
 
 
 def _sums(rows):
@@ -286,8 +242,7 @@ def _collected(design):
     anchors = values_of(design.known_anchors(state.anchors))
     if not anchors and design.anchor_places():
         anchors = derived_anchors(design)
-    of_arms = design.paradigm_cells() if design.paradigms else design.baseline_cells()
-    cells = itertools.chain(of_arms, design.anchored_cells(anchors))
+    cells = itertools.chain(design.first_cells(), design.anchored_cells(anchors))
     planned = ((cell, n) for cell in cells for n in n_replicates)  # never all at once: they may be millions
     if design.judges:
         of_judges = design.judgement_cells(state.judged)

@@ -30,9 +30,8 @@ def redefined(design: Design, state: State, path: Path) -> list[Redefined]:
     """Compare what a study says of its vignettes with what it said last, and read the answers by both."""
     last = next((session["study"] for session in reversed(state.sessions) if "study" in session), {})
     before = {entry["vignette"]: entry for entry in last.get("vignettes", [])}
-    changed = {
-        name: what for name, now in design.vignettes.items() if name in before and (what := in_words(before[name], now))
-    }
+    kept = {name: now for name, now in design.vignettes.items() if name in before}
+    changed = {name: what for name, now in kept.items() if (what := in_words(before[name], now))}
     if not changed:
         return []
     was = copy.copy(design)
@@ -92,7 +91,7 @@ def render_redefined(changes: list[Redefined]) -> list[str]:
     lines = []
     for change in changes:
         became = "; ".join(
-            f"{n:,} {_status(was)} before {'is' if n == 1 else 'are'} {_status(now)}"
+            f"{n:,} {was} before {'is' if n == 1 else 'are'} {now}".replace("_", " ")
             for (was, now), n in sorted(change.statuses.items())
         )
         n = f"{change.n_changed:,} of its {change.n_answers:,} answers"
@@ -101,7 +100,3 @@ def render_redefined(changes: list[Redefined]) -> list[str]:
             "the tables follow with `bais build`. Nothing is asked again for it."
         )
     return lines
-
-
-def _status(status):
-    return status.replace("_", " ")

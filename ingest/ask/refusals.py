@@ -6,6 +6,7 @@ from pathlib import Path
 from ingest.ask.spool import State, records_at
 from ingest.paradigms.items import Differences, Item
 from ingest.prompts import placeholders, words_named
+from ingest.prompts.words import texts_in
 from ingest.studies.design import Design
 from ingest.studies.study import ParadigmStudy, Study
 from ingest.texts.redaction import Redaction
@@ -14,29 +15,13 @@ from ingest.warehouse import UserError
 
 def fields_used(design: Design) -> set[str]:
     """Return the fields of items that somebody is shown, or that measures look at."""
-    texts = [
-        text
-        for vignette in design.vignettes.values()
-        for part in (vignette, *vignette["arms"].values())
-        for text in _texts(part)
-    ]
+    texts = texts_in([*design.vignettes.values()])
     used = set().union(*map(placeholders, texts), *map(words_named, design.techniques.values()))
     used |= {paradigm.text_field for paradigm in design.paradigms.values()} - {None}
     if design.judges:
         used |= placeholders(design.judges.text or "")
         used |= set().union(*(placeholders(design.judges.asked_of(role)) for role in design.judges.roles))
     return used
-
-
-def _texts(part):
-    """Yield what a vignette or an arm of it says, also in its words and options."""
-    for value in part.values():
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, list):
-            yield from value
-        elif isinstance(value, dict):
-            yield from (text for text in value.values() if isinstance(text, str))
 
 
 def changed_items(design: Design, state: State, path: Path) -> Iterator[tuple[Item, list[Differences]]]:

@@ -11,8 +11,9 @@ import pyarrow as pa
 from ingest.land.fates import rereadings
 from ingest.land.models import macros, query_of
 from ingest.land.raw import TABLES
+from ingest.paradigms.paradigm import NO_TECHNIQUE
 from ingest.studies.design import Cell, Design
-from ingest.warehouse import connect, patiently, quoted, scratch, warehouse_path
+from ingest.warehouse import connect, patiently, quoted, same, scratch, warehouse_path
 
 if TYPE_CHECKING:
     import duckdb
@@ -96,24 +97,21 @@ def spooled(paths: list[Path], table: str) -> "Iterator[duckdb.DuckDBPyConnectio
 @contextlib.contextmanager
 def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnection]":
     """Open a relation `answers` over the trials of a design: each with its `status` and its `response`."""
-    answers = {
-        name: paradigm.answer.model_dump(include={"labels", "reading"}) for name, paradigm in design.paradigms.items()
-    }
+    judges, vignettes = design.judges, [*design.vignettes.values()]
+    answers = {name: paradigm.answer for name, paradigm in design.paradigms.items()}
+    if judges:
+        answers[judges.paradigm] = judges
+        vignettes.append({"vignette": judges.paradigm, "paradigm": judges.paradigm})
+    readings = {name: answer.model_dump(include={"labels", "reading"}) for name, answer in answers.items()}
     ranges = [
-        vignette | answers.get(vignette.get("paradigm"), {}) | {"asked_as": vignette.get("paradigm")}
-        for vignette in design.vignettes.values()
+        vignette | readings.get(vignette.get("paradigm"), {}) | {"asked_as": vignette.get("paradigm")}
+        for vignette in vignettes
     ]
     asked_with = [
-        (vignette, technique, is_anchored, arm)
-        for vignette, technique in itertools.product(design.vignettes, {*design.techniques, "no_technique"})
-        for is_anchored, arm in design.treatments(vignette)
+        (vignette["vignette"], technique, *treatment)
+        for vignette, technique in itertools.product(vignettes, {*design.techniques, NO_TECHNIQUE})
+        for treatment in design.treatments(vignette["vignette"])
     ]
-    if design.judges:
-        ranges.append(
-            {"vignette": design.judges.paradigm, "asked_as": design.judges.paradigm}
-            | design.judges.model_dump(include={"labels", "reading"})
-        )
-        asked_with += [(design.judges.paradigm, "no_technique", False, role) for role in design.judges.roles]
     templates = pa.Table.from_pylist(
         [
             dict(zip(TEMPLATES.names, (*key[:3], key[3] or "", prompt_hash), strict=True))
@@ -169,7 +167,7 @@ def read_trials(path: Path, design: Design) -> "Iterator[duckdb.DuckDBPyConnecti
             from labelled
             left join reread on labelled.trial_id = reread.trial_id
             left join withdrawn on labelled.trial_id = withdrawn.trial_id
-            left join cells on {_same_cell("labelled", "cells")}
+            left join cells on {same("labelled", "cells", ("llm", "vignette", "item"))}
         """)
         yield connection
 
@@ -181,11 +179,9 @@ def _take_acts(connection):
         with contextlib.closing(patiently(connect)) as warehouse:
             there = "select 1 from duckdb_tables() where (schema_name, table_name) = ('raw', 'gate_acts')"
             if warehouse.execute(there).fetchall():
-                of_withdrawn, of_reread = query_of("stg_withdrawn_trials"), rereadings(warehouse)
-                withdrawn = warehouse.sql(f"select trial_id from ({of_withdrawn})").to_arrow_table()
-                reread = warehouse.sql(
-                    f"select trial_id, response as number_reread from ({of_reread})"
-                ).to_arrow_table()
+                withdrawn = warehouse.sql(f"select trial_id from ({query_of('stg_withdrawn_trials')})").to_arrow_table()
+                of_reread = f"select trial_id, response as number_reread from ({rereadings(warehouse)})"
+                reread = warehouse.sql(of_reread).to_arrow_table()
     connection.register("withdrawn", withdrawn)
     connection.register("reread", reread)
 
@@ -226,11 +222,7 @@ def _scale(connection):
     connection.execute(
         f"""
         create temp view cells as
-        select
-            llm as cell_llm,
-            vignette as cell_vignette,
-            item as cell_item,
-            median(coalesce(number_reread, response, found.response)) as usual_number
+        select llm, vignette, item, median(coalesce(number_reread, response, found.response)) as usual_number
         from trials
         left join readings on {IS_READING}
         anti join withdrawn using (trial_id)
@@ -239,12 +231,6 @@ def _scale(connection):
         group by all
         having usual_number is not null and bool_or({macros()["may_group_by_dots"]("text")})
         """
-    )
-
-
-def _same_cell(one, other, prefix="cell_"):
-    return " and ".join(
-        f"{one}.{column} is not distinct from {other}.{prefix}{column}" for column in ("llm", "vignette", "item")
     )
 
 
@@ -277,7 +263,7 @@ def baseline_offences(path: Path, design: Design, n_first: int) -> list[Offence]
             f"""
             with baselines as (
                 select
-                    llm, vignette, answers.arm, item, trial_id, text, status, response,
+                    llm, vignette, item, trial_id, text, status, response,
                     found.if_grouped is not null as is_dotted
                 from answers inner join bases using (vignette)
                 where technique = 'no_technique' and anchor_value is null and answers.arm is not distinct from bases.arm
@@ -301,14 +287,14 @@ def baseline_offences(path: Path, design: Design, n_first: int) -> list[Offence]
             )
 
             select
-                llm, vignette, arm, item, check_name, count(*), any_value(n_of_cell),
+                llm, vignette, item, check_name, count(*), any_value(n_of_cell),
                 list(trial_id order by trial_id), first(text order by trial_id), any_value(usual_number)
             from judged where check_name is not null
             group by all order by all
             """,
             [n_first],
         ).fetchall()
-    return [Offence((llm, vignette, *([item] if arm else [])), *rest) for llm, vignette, arm, item, *rest in rows]
+    return [Offence((llm, vignette, item), *rest) for llm, vignette, item, *rest in rows]
 
 
 def distinct_answers(path: Path, design: Design) -> Iterator[tuple[str, str | None, str]]:

@@ -117,12 +117,8 @@ def read_state(path: Path) -> State:
                 offsets.pop(name, None)
                 state.note_ending(record)
             elif kind == "anchor":
-                versions = (
-                    vignette.get("version", 1)
-                    for vignette in study["vignettes"]
-                    if vignette["vignette"] == record["vignette"]
-                )
-                state.anchors.append({"vignette_version": next(versions, 1)} | record)
+                versions = {vignette["vignette"]: vignette.get("version", 1) for vignette in study["vignettes"]}
+                state.anchors.append({"vignette_version": versions.get(record["vignette"], 1)} | record)
             elif kind == "item":
                 state.note_item(record, at)
             elif kind == "judged":
@@ -132,12 +128,8 @@ def read_state(path: Path) -> State:
                 study |= record.get("study", {})
             at += len(line)
         state.n_bytes = at
-        for trial_id, starts in offsets.items():
-            calls = []
-            for start in starts:
-                file.seek(start)
-                calls.append(_record(file.readline()))
-            state.open_calls[trial_id] = [call for call in calls if call]
+    for trial_id, places in offsets.items():
+        state.open_calls[trial_id] = [*records_at(path, places)]
     return state
 
 
@@ -170,11 +162,12 @@ def records_of(path: Path) -> Iterator[dict]:
 
 
 def records_at(path: Path, places: Iterable[int]) -> Iterator[dict]:
-    """Yield the records of a spool file whose lines begin at certain places."""
+    """Yield the records of a spool file whose lines begin at certain places; what is none is left out."""
     with open(path, "rb") as lines:
         for place in places:
             lines.seek(place)
-            yield json.loads(lines.readline())
+            if record := _record(lines.readline()):
+                yield record
 
 
 def stated_in(session: dict) -> dict[str, dict[str, list[dict]]]:
@@ -241,9 +234,7 @@ class Spool:
 
     def read(self, place: int) -> dict:
         """Return the record whose line begins at a place."""
-        with open(self.path, "rb") as file:
-            file.seek(place)
-            return json.loads(file.readline())
+        return next(records_at(self.path, [place]))
 
     def write(self, record: dict) -> int:
         """Append a record, its `kind` and id first, as one line, hand it to the system at once, and say where it is."""

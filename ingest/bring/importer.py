@@ -14,21 +14,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.archives import Archive
+from ingest.ask.redefined import DEFINED
+from ingest.land import versions
 from ingest.land.commits import commit_of
 from ingest.land.load import DUCKDB_SETTINGS, land, work_path
 from ingest.land.raw import TABLES
-from ingest.land.versions import (
-    UNREAD_BEFORE,
-    Version,
-    decide,
-    doubt_of_whole,
-    look_back,
-    match,
-    part_of_before,
-    reading,
-    refuse_part_as_whole,
-    source_of,
-)
+from ingest.land.versions import Version
 from ingest.texts.lines import beginning, read_blocks, repeated_keys, split_blocks, walk, whole_characters
 from ingest.warehouse import ROOT, UserError, in_memory, printable, quoted, sha256_of, warehouse_path
 
@@ -43,9 +34,7 @@ FILES = pa.schema(
         ("bytes", pa.int64()), ("sha256", pa.string()), ("copy_of", pa.int64()),
     ]
 )  # fmt: skip
-DECLARED = pa.schema(
-    map(TABLES["batches"].schema.field, ("vignette", "domain", "response_unit", "valid_min", "valid_max"))
-)
+DECLARED = pa.schema(map(TABLES["batches"].schema.field, ("vignette", *DEFINED)))
 
 PREPARE = """
 create table seen (file bigint, trial_id varchar, n bigint);
@@ -62,10 +51,13 @@ create table own_names (source_name varchar);
 create macro batch_of(vignette) as concat_ws('/', getvariable('study'), vignette, getvariable('stamp'));
 """
 
+OF_A_VERSION = (
+    "version_id", "study", "archive", "source_name", "label", "digest", "compared_with", "is_older", "is_complete",
+    "n_new", "n_unchanged", "n_changed", "n_gone",
+)  # fmt: skip
 MADE = ["trial_id", "study", "source", "batch_id", "archive", "source_file", "source_line"]
-RECORDED = pa.schema(
-    [*(field for field in TABLES["trials"].schema if field.name not in MADE), ("complaint", pa.string())]
-)
+OF_A_LINE = [field for field in TABLES["trials"].schema if field.name not in MADE]
+RECORDED = pa.schema([*OF_A_LINE, ("complaint", pa.string())])
 
 # Lines with the same keys are judged together; those that are no objects, or have a key twice, are read one by one.
 FIND_UNREAD = """
@@ -136,34 +128,25 @@ delete from parsed where kind is null
 # Equal lines of one file are told apart by their occurrence, so that none is lost and a reload adds none.
 NUMBER_REPEATED = """
 create or replace temp table repeated as
-with several as (
-    select file, trial_id from parsed group by all having count(*) > 1
-    union
-    select file, trial_id from parsed semi join seen using (file, trial_id)
-),
-
-before as (
-    select file, trial_id, sum(n) as n from seen semi join several using (file, trial_id) group by all
-)
-
 select
     file,
     line_number,
     (row_number() over (partition by file, trial_id order by line_number) + coalesce(n, 0))::bigint as occurrence
 from parsed
-semi join several using (file, trial_id)
-left join before using (file, trial_id);
+left join seen using (file, trial_id)
+qualify occurrence > 1;
 
 -- the next chunk may begin with more lines of the file that this one ends with
-delete from seen where file != (select max(file) from chunk);
-
-insert into seen
-select file, trial_id, count(*) from parsed where file = (select max(file) from chunk) group by all;
+create or replace table seen as
+select file, trial_id, sum(n)::bigint as n
+from (from seen union all select file, trial_id, 1 from parsed)
+where file = (select max(file) from chunk)
+group by all;
 
 update parsed set
     trial_id = sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, occurrence, reading))[:32]
 from repeated
-where parsed.file = repeated.file and parsed.line_number = repeated.line_number and occurrence > 1
+where parsed.file = repeated.file and parsed.line_number = repeated.line_number
 """
 
 # Files with one path in the archive are copies of one file: the first in the folder counts. So are lines of one id, and
@@ -418,27 +401,27 @@ from (
 )
 """
 
-SELECT_VERSION = """
+SELECT_VERSION = f"""
 select
-    getvariable('version_id') as version_id,
-    getvariable('study') as study,
-    getvariable('archive') as archive,
-    getvariable('source_name') as source_name,
-    getvariable('label') as label,
-    getvariable('digest') as digest,
-    getvariable('compared_with') as compared_with,
-    getvariable('is_older') as is_older,
-    getvariable('is_complete') as is_complete,
-    getvariable('n_new')::bigint as n_new,
-    getvariable('n_unchanged')::bigint as n_unchanged,
-    getvariable('n_changed')::bigint as n_changed,
-    getvariable('n_gone')::bigint as n_gone,
+    {", ".join(f"getvariable('{name}') as {name}" for name in OF_A_VERSION)},
     getvariable('stamp')::timestamptz as imported_at
 """
 
 SELECT_VERSION_FILES = """
 select getvariable('version_id') as version_id, getvariable('study') as study, * exclude (copy_of) from files_now
 """
+
+# What lands beside the trials, by table of `raw`.
+LANDED = {
+    "quarantined_lines": SELECT_QUARANTINED,
+    "batches": SELECT_BATCHES,
+    "source_versions": SELECT_VERSION,
+    "version_files": SELECT_VERSION_FILES,
+    "unread_lines": SELECT_UNREAD,
+    "version_entries": f"select * exclude (change, vignette, is_to_land) from ({SAID_OF_ENTRIES})",
+}
+
+UNKNOWN = "select {column}, sum(n)::bigint from counts where {column} not in ({known}) group by 1 order by all"
 
 KNOWN_LLMS = """
 select llm from read_csv(getvariable('seeds') || '/llms.csv', all_varchar = true)
@@ -512,7 +495,7 @@ def import_archive(
     started = time.monotonic()
     folder = Path(folder).resolve()
     job = _Import(folder, archive, on_bytes, version or Version())
-    rows = {table: getattr(job, table)() for table in archive.tables}
+    rows = {table: job.rows_of(table) for table in archive.tables}
     try:
         land(**rows)
     finally:
@@ -530,23 +513,22 @@ class _Import:
         self.folder, self.archive, self.on_bytes, self.version = folder, archive, on_bytes, version
         self.walked = walk(folder)
         self.summary = Summary(printable(folder))
-        self.labels = {
-            "study": archive.study,
-            "archive": archive.name,
-            "seeds": str(ROOT / "seeds"),
-            "stamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-            "version_id": uuid.uuid4().hex,
-        }
+        self.version_id = uuid.uuid4().hex
         spill = work_path(warehouse_path()) / "spill"
         self.memory = in_memory(**DUCKDB_SETTINGS, temp_directory=str(spill))
 
-    def trials(self):
-        """Yield Arrow tables of the trials that the warehouse does not have yet; then `summary` is complete."""
-        return ahead(self._trials())
+    def rows_of(self, table):
+        """Yield Arrow tables of what lands in a table of `raw`; once the trials were read `summary` is complete."""
+        if table == "trials":
+            yield from ahead(self._trials())
+        elif self.summary.version or table == "quarantined_lines":
+            yield from self._some(LANDED[table])
 
     def _trials(self):
-        for name, value in self.labels.items():
-            self.memory.execute(f"set variable {name} = $value", {"value": value})
+        """Yield Arrow tables of the trials that the warehouse does not have yet."""
+        stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        self._set(study=self.archive.study, archive=self.archive.name, version_id=self.version_id, stamp=stamp)
+        self._set(seeds=str(ROOT / "seeds"))
         self.memory.execute(PREPARE)
         vignettes = [{"vignette": vignette, **definition} for vignette, definition in self.archive.vignettes.items()]
         for name, rows in {
@@ -556,43 +538,13 @@ class _Import:
             "rejected": REJECTED.empty_table(),
         }.items():
             self.memory.from_arrow(rows).create(name)
-        look_back(self.memory, self.archive, warehouse_path())
+        versions.look_back(self.memory, self.archive, warehouse_path())
         self.memory.execute("set variable is_compared = (select count(*) > 0 from versions)")
         files = self._look_around()
         for chunk in gather(self._lines(files), lambda lines: lines.nbytes, CHUNK_BYTES):
             yield from self._parse(pa.concat_tables(chunk))
         self._conclude()
         yield from self._compare()
-
-    def quarantined_lines(self):
-        """Yield what could not be read, once all trials have been."""
-        if self.summary.quarantined:
-            yield self.memory.sql(SELECT_QUARANTINED).to_arrow_table()
-
-    def batches(self):
-        """Yield what the version changes of each vignette, once all trials have been."""
-        if self.summary.version:
-            yield from self._some(SELECT_BATCHES)
-
-    def source_versions(self):
-        """Yield the version that was read, if it is another one than the last."""
-        if self.summary.version:
-            yield self.memory.sql(SELECT_VERSION).to_arrow_table()
-
-    def version_files(self):
-        """Yield the files that the version was read from."""
-        if self.summary.version:
-            yield self.memory.sql(SELECT_VERSION_FILES).to_arrow_table()
-
-    def unread_lines(self):
-        """Yield how many lines of which file the version holds that could not be read, and why."""
-        if self.summary.version:
-            yield from self._some(SELECT_UNREAD)
-
-    def version_entries(self):
-        """Yield what the version says of entries that the source had before."""
-        if self.summary.version:
-            yield from self._some(f"select * exclude (change, vignette, is_to_land) from ({SAID_OF_ENTRIES})")
 
     def _some(self, query):
         rows = self.memory.sql(query).to_arrow_table()
@@ -658,7 +610,7 @@ class _Import:
             read_trials=self.archive.read_trials,
             own_id=self.archive.own_id or "null::varchar",
             own_name=self.archive.own_name or "null::varchar",
-            reading=reading(self.archive),
+            reading=versions.reading(self.archive),
             is_like_a_trial=" and ".join(
                 f"list_has_any(keys, {_listed(map(str.lower, fields))})"
                 for fields in (self.archive.llm_fields, self.archive.answer_fields)
@@ -680,21 +632,21 @@ class _Import:
         summary, memory = self.summary, self.memory
         memory.execute(GATHER_ALL)
         own_names = [name for (name,) in self._rows("select distinct source_name from own_names order by all")]
-        summary.source_name = source_of(memory, self.version, own_names, self.folder)
-        memory.execute("set variable source_name = $name", {"name": summary.source_name})
-        summary.part = part_of_before(memory, self.folder)
-        memory.execute("set variable is_part = $is_part", {"is_part": summary.part is not None})
+        summary.source_name = versions.source_of(memory, self.version, own_names, self.folder)
+        self._set(source_name=summary.source_name)
+        summary.part = versions.part_of_before(memory, self.folder)
+        self._set(is_part=summary.part is not None)
         unreadable = [name for (name,) in self._rows("select name from files where sha256 is null order by name")]
-        memory.execute(UNREAD_BEFORE)
+        memory.execute(versions.UNREAD_BEFORE)
         if summary.part:
             memory.execute(KEEP_UNREAD_OF_OTHER_FILES)
-        refuse_part_as_whole(self.version, summary.part, unreadable)
-        match(memory, self.archive, warehouse_path())
+        versions.refuse_part_as_whole(self.version, summary.part, unreadable)
+        versions.match(memory, self.archive, warehouse_path())
         commit = commit_of(self.folder)
         summary.label = self.version.label or (commit and commit.label)
         summary.is_complete = self.version.is_complete or (not unreadable and self._is_whole_by(commit, own_names))
-        memory.execute("set variable is_complete = $is_complete", {"is_complete": summary.is_complete})
-        decide(memory)
+        self._set(is_complete=summary.is_complete)
+        versions.decide(memory)
         self._sum_up()
         if summary.version:
             yield from self._some(SELECT_TO_LAND)
@@ -707,7 +659,7 @@ class _Import:
         sizes, skipped, _ = self.walked
         read = {path.relative_to(self.folder).as_posix() for path in [*sizes, *skipped]}
         is_named = summary.source_name in (version.source_name, self.folder.name, *own_names)
-        summary.doubt = doubt_of_whole(self.memory, commit, read, self.archive.suffix, is_named)
+        summary.doubt = versions.doubt_of_whole(self.memory, commit, read, self.archive.suffix, is_named)
         return summary.doubt is None
 
     def _sum_up(self):
@@ -737,33 +689,21 @@ class _Import:
             query = "select 1 from versions where source_name = getvariable('source_name') and digest = $digest"
             is_another = not self.memory.execute(query, {"digest": digest}).fetchall()
         if is_another and streamed.keys() != {"collected"}:
-            summary.version = self.labels["version_id"]
-        for name, value in {
-            "digest": digest,
-            "compared_with": before[0][0] if before else None,
-            "label": summary.label,
-            "is_older": summary.is_older,
-            "n_new": summary.n_new,
-            "n_unchanged": summary.n_unchanged,
-            "n_changed": summary.n_changed,
-            "n_gone": summary.n_gone,
-        }.items():
-            self.memory.execute(f"set variable {name} = $value", {"value": value})
+            summary.version = self.version_id
+        of_summary = ("label", "is_older", "n_new", "n_unchanged", "n_changed", "n_gone")
+        self._set(digest=digest, compared_with=before[0][0] if before else None)
+        self._set(**{name: getattr(summary, name) for name in of_summary})
 
     def _conclude(self):
         """Fill in the summary."""
         summary = self.summary
         self.memory.execute(JUDGE_FILES)
-        summary.skipped |= {
-            name: printable(f"other data: {looks_like}")
-            for name, looks_like in self._rows(
-                "select name, looks_like from fruitless inner join files using (file) where looks_like is not null"
-            )
-        }
-        summary.quarantined = [
-            (name, number, printable(reason))
-            for name, number, reason in self._rows("select name, line_number, reason from quarantined order by all")
-        ]
+        others = self._rows(
+            "select name, looks_like from fruitless join files using (file) where looks_like is not null"
+        )
+        summary.skipped |= {name: printable(f"other data: {looks_like}") for name, looks_like in others}
+        unread = self._rows("select name, line_number, reason from quarantined order by all")
+        summary.quarantined = [(name, number, printable(reason)) for name, number, reason in unread]
         kinds = self._rows("select kind, count(distinct file), sum(n)::bigint from counts group by kind")
         if not kinds:
             refusals = [*summary.skipped.items(), *((name, reason) for name, _, reason in summary.quarantined)]
@@ -775,20 +715,21 @@ class _Import:
         for kind, n_files, n in kinds:
             summary.files[printable(kind)] += n_files
             summary.rows[printable(kind)] += n
-        summary.unknown_llms = self._unknown("llm", KNOWN_LLMS)
-        summary.unknown_vignettes = self._unknown("vignette", KNOWN_VIGNETTES)
-        summary.unknown_techniques = self._unknown("technique", KNOWN_TECHNIQUES)
-        summary.skipped_lines.update({printable(reason): n for reason, n in self._rows(SKIPPED_LINES)})
-        summary.quarantined_lines.update({printable(reason): n for reason, n in self._rows(QUARANTINED_LINES)})
-
-    def _unknown(self, column, names):
-        totals = self._rows(
-            f"select {column}, sum(n)::bigint from counts where {column} not in ({names}) group by 1 order by all"
-        )
-        return Counter({printable(name): n for name, n in totals})
+        for counts, query in (
+            (summary.unknown_llms, UNKNOWN.format(column="llm", known=KNOWN_LLMS)),
+            (summary.unknown_vignettes, UNKNOWN.format(column="vignette", known=KNOWN_VIGNETTES)),
+            (summary.unknown_techniques, UNKNOWN.format(column="technique", known=KNOWN_TECHNIQUES)),
+            (summary.skipped_lines, SKIPPED_LINES),
+            (summary.quarantined_lines, QUARANTINED_LINES),
+        ):
+            counts.update({printable(name): n for name, n in self._rows(query)})
 
     def _reject(self, rejected):
         self._insert("rejected", rejected, REJECTED)
+
+    def _set(self, **variables):
+        for name, value in variables.items():
+            self.memory.execute(f"set variable {name} = $value", {"value": value})
 
     def _insert(self, table, rows, schema):
         self.memory.from_arrow(_table(rows, schema)).insert_into(table)

@@ -22,7 +22,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from ingest.archives import Archive, archives, complaint, infinite
 from ingest.ask.responses import macros
-from ingest.texts.files import Finite, Name, Part, plain
+from ingest.texts.files import Finite, Name, Part, plain, text_of
 from ingest.warehouse import UserError, printable, quoted
 
 SEGMENT = re.compile(r'"([^"]+)"|([^."]+)')
@@ -114,12 +114,10 @@ class Mapping(Part):
 
 def read_mapping(path: Path, study: str | None = None) -> Mapping:
     """Read a mapping file; `study` goes before the one that it names."""
-    path = Path(path)
+    text = text_of(Path(path))
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{printable(path)} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeError) as error:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise UserError(f"{printable(path)} is not valid YAML{where}") from None
@@ -132,8 +130,7 @@ def read_mapping(path: Path, study: str | None = None) -> Mapping:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"])) or "columns"
-        message = plain(first)
-        raise UserError(f"{printable(path)}: {printable(key)}: {printable(message)}") from None
+        raise UserError(printable(f"{path}: {key}: {plain(first)}")) from None
     if not mapping.study:
         raise UserError(f"{printable(path)} names no study: say with --study which study the trials belong to")
     return mapping

@@ -58,23 +58,16 @@ def _found(path: Path, files: list[Path]) -> list[tuple[Archive, list[Path]]]:
     matches = []
     with _beginnings(files) as (memory, files, heads):
         for archive in archives():
-            if archive.file_name:
-                if called_so := [file for file in files if archive.has_ending(file)]:
-                    matches.append((archive, called_so))
-                continue
+            numbers = range(len(files))
             if archive.header:
-                named = [
-                    file
-                    for file, head in zip(files, heads, strict=True)
-                    if archive.has_ending(file) and all(name.encode() in _first_line(head) for name in archive.header)
-                ]
-                matches += [(archive, named)] if named else []
-                continue
-            trials = f"({archive.read_trials}) where kind is not null"
-            marked = f"lines where {archive.mark}" if archive.mark else trials
-            numbers = {file for (file,) in memory.sql(f"select distinct file from {marked}").fetchall()}
-            numbers |= {file for file, head in enumerate(heads) if archive.magic and head.startswith(archive.magic)}
-            of_format = [files[number] for number in sorted(numbers) if archive.has_ending(files[number])]
+                numbers = [n for n in numbers if all(name.encode() in _first_line(heads[n]) for name in archive.header)]
+            elif not archive.file_name:
+                trials = f"({archive.read_trials}) where kind is not null"
+                marked = f"lines where {archive.mark}" if archive.mark else trials
+                with_lines = {file for (file,) in memory.sql(f"select distinct file from {marked}").fetchall()}
+                with_magic = {n for n in numbers if archive.magic and heads[n].startswith(archive.magic)}
+                numbers = sorted(with_lines | with_magic)
+            of_format = [files[number] for number in numbers if archive.has_ending(files[number])]
             if archive.land:
                 of_format = [file for file in of_format if file.parent == path]
             if of_format:

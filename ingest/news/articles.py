@@ -77,11 +77,6 @@ def id_of_article(address: str) -> str:
     return hashlib.sha256(address.encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def id_of_falsification(article_id: str, text: str) -> str:
-    """Return what a falsified text is called by."""
-    return hashlib.sha256(f"{article_id}\n{text}".encode()).hexdigest()[:32]
-
-
 def time_of(text: object, what: str, now: datetime) -> datetime:
     """Read a time, in UTC if it does not say where, or complain of one that is none or lies in the future."""
     if text is None or (isinstance(text, str) and not text.strip()):
@@ -135,7 +130,7 @@ def refused(given: object, complaint: object, found_in: str, number: int | None 
 def falsified(article_id: str, text: str, made_by: str, now: datetime) -> dict:
     """Return the row of `raw.falsifications` that a falsified text is."""
     return {
-        "falsification_id": id_of_falsification(article_id, text),
+        "falsification_id": hashlib.sha256(f"{article_id}\n{text}".encode()).hexdigest()[:32],
         "study": STUDY,
         "article_id": article_id,
         "falsified_description": text,
@@ -147,6 +142,12 @@ def falsified(article_id: str, text: str, made_by: str, now: datetime) -> dict:
 def known_ids(table: str, column: str) -> set[str]:
     """Return what rows of a table of news in the warehouse are called by."""
     return set(landed_ids(STUDY, table, column).column(column).to_pylist())
+
+
+def known_descriptions() -> dict[str, str | None]:
+    """Return the description that is kept of each article, by what the article is called."""
+    articles = landed_ids(STUDY, "news", "article_id", "api_description").to_pylist()
+    return {article["article_id"]: article["api_description"] for article in articles}
 
 
 def land_news(now: datetime, quarantined: Iterable[Line] = (), **tables: Iterable[dict]) -> None:

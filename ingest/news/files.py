@@ -10,21 +10,11 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ingest.land.load import landed_ids
 from ingest.land.models import query_of
 from ingest.land.raw import prepare_raw
 from ingest.land.versions import Version
-from ingest.news.articles import (
-    STUDY,
-    Complaint,
-    falsified,
-    id_of_article,
-    known_ids,
-    land_news,
-    normal_address,
-    read_article,
-    refused,
-)
+from ingest.news import articles
+from ingest.news.articles import Complaint
 from ingest.paradigms.items import TRUTHS
 from ingest.texts.csv_text import rearmed
 from ingest.texts.lines import Line, repeated_keys, walk
@@ -45,41 +35,27 @@ VALIDATORS = (("validated_by", "is_negation"), ("validated_by_2", "is_negation_2
 def import_news(path: Path, version: Version, archive) -> tuple[str, int]:
     """Import the articles and falsified descriptions of a file, or of the files below a folder."""
     _refuse_version(version)
-    now = datetime.now(UTC)
-    new, falsifications, quarantined, n = {}, {}, [], Counter()
-    descriptions = landed_ids(STUDY, "news", "article_id", "api_description").to_pylist()
-    descriptions_by_id = {row["article_id"]: row["api_description"] for row in descriptions}
-    for entry in _rows(path, archive, COLUMNS):
-        if isinstance(entry, Line):
-            quarantined.append(entry)
-            continue
-        file, number, given = entry
-        try:
-            article = read_article(given, file, now)
-        except Complaint as complaint:
-            quarantined.append(refused(given, complaint, file, number))
-            continue
+    now, descriptions = datetime.now(UTC), articles.known_descriptions()
+    new, falsifications, n = {}, {}, Counter()
+
+    def take(file, given):
+        article = articles.read_article(given, file, now)
         article_id, description = article["article_id"], article["api_description"]
-        if article_id in descriptions_by_id:
+        if article_id in descriptions:
             n["again"] += 1
-            n["amended"] += descriptions_by_id[article_id] != description
+            n["amended"] += descriptions[article_id] != description
         else:
-            new[article_id], descriptions_by_id[article_id] = article, description
-        try:
-            text = _text_of(given, "falsified_description")
-        except Complaint as complaint:
-            quarantined.append(refused(given, complaint, file, number))
-            continue
-        if text:
+            new[article_id], descriptions[article_id] = article, description
+        if text := _text_of(given, "falsified_description"):
             if text == description:
-                quarantined.append(refused(given, SAME_TEXT, file, number))
-                continue
-            row = falsified(article_id, text, MADE_BY, now)
+                raise Complaint(SAME_TEXT)
+            row = articles.falsified(article_id, text, MADE_BY, now)
             falsifications.setdefault(row["falsification_id"], row)
+
+    quarantined = _take_rows(path, archive, COLUMNS, take)
     _refuse_fruitless(path, new or n["again"], quarantined, archive)
-    known_texts = known_ids("falsifications", "falsification_id")
-    n_texts = len(falsifications.keys() - known_texts)
-    land_news(now, quarantined, news=new.values(), falsifications=falsifications.values())
+    n_texts = len(falsifications.keys() - articles.known_ids("falsifications", "falsification_id"))
+    articles.land_news(now, quarantined, news=new.values(), falsifications=falsifications.values())
     return _said(
         path,
         quarantined,
@@ -91,38 +67,31 @@ def import_news(path: Path, version: Version, archive) -> tuple[str, int]:
 def import_falsifications(path: Path, version: Version, archive) -> tuple[str, int]:
     """Import falsified texts, and what people said of them, of articles that the warehouse has."""
     _refuse_version(version)
-    now = datetime.now(UTC)
-    descriptions = landed_ids(STUDY, "news", "article_id", "api_description").to_pylist()
-    descriptions_by_id = {row["article_id"]: row["api_description"] for row in descriptions}
-    texts, verdicts, quarantined = {}, {}, []
-    last = _last_verdicts()
-    for entry in _rows(path, archive, STATED):
-        if isinstance(entry, Line):
-            quarantined.append(entry)
-            continue
-        file, number, given = entry
-        try:
-            given = {name: rearmed(value) if isinstance(value, str) else value for name, value in given.items()}
-            text, opinions = _stated(given, descriptions_by_id, now)
-            for validator, is_negation in opinions.items():
-                if verdicts.get((text["falsification_id"], validator), is_negation) != is_negation:
-                    raise Complaint(f"{validator[:100]} says the opposite of the same text before: leave one of them")
-        except Complaint as complaint:
-            quarantined.append(refused(given, complaint, file, number))
-            continue
+    now, descriptions, last = datetime.now(UTC), articles.known_descriptions(), _last_verdicts()
+    texts, verdicts = {}, {}
+
+    def take(file, given):
+        given |= {name: rearmed(value) for name, value in given.items() if isinstance(value, str)}
+        text, opinions = _stated(given, descriptions, now)
+        of_text = {(text["falsification_id"], validator): is_negation for validator, is_negation in opinions.items()}
+        for key, is_negation in of_text.items():
+            if verdicts.get(key, is_negation) != is_negation:
+                raise Complaint(f"{key[1][:100]} says the opposite of the same text before: leave one of them")
         texts.setdefault(text["falsification_id"], text)
-        verdicts |= {(text["falsification_id"], validator): is_negation for validator, is_negation in opinions.items()}
+        verdicts.update(of_text)
+
+    quarantined = _take_rows(path, archive, STATED, take)
     _refuse_fruitless(path, texts, quarantined, archive)
     changed = {key: is_negation for key, is_negation in verdicts.items() if last.get(key) != is_negation}
-    n_texts = len(texts.keys() - known_ids("falsifications", "falsification_id"))
+    n_texts = len(texts.keys() - articles.known_ids("falsifications", "falsification_id"))
     stated = [
         {
-            "falsification_id": falsification_id, "study": STUDY, "validator": validator, "is_negation": is_negation,
-            "stated_at": now,
+            "falsification_id": falsification_id, "study": articles.STUDY, "validator": validator,
+            "is_negation": is_negation, "stated_at": now,
         }
         for (falsification_id, validator), is_negation in changed.items()
     ]  # fmt: skip
-    land_news(now, quarantined, falsifications=texts.values(), falsification_verdicts=stated)
+    articles.land_news(now, quarantined, falsifications=texts.values(), falsification_verdicts=stated)
     n_changed = len(changed.keys() & last.keys())
     return _said(
         path,
@@ -132,10 +101,25 @@ def import_falsifications(path: Path, version: Version, archive) -> tuple[str, i
     )
 
 
+def _take_rows(path, archive, needed, take):
+    """Have each row taken, and return the lines that are none, or of which there is a complaint."""
+    quarantined = []
+    for entry in _rows(path, archive, needed):
+        if isinstance(entry, Line):
+            quarantined.append(entry)
+            continue
+        file, number, given = entry
+        try:
+            take(file, given)
+        except Complaint as complaint:
+            quarantined.append(articles.refused(given, complaint, file, number))
+    return quarantined
+
+
 def _stated(given, descriptions, now):
     """Return the falsified text of a line, and what each person said of it, or complain."""
     named = str(given.get("article_id") or "").strip()
-    article_id = id_of_article(normal_address(named)[0]) if "/" in named else named
+    article_id = articles.id_of_article(articles.normal_address(named)[0]) if "/" in named else named
     if article_id not in descriptions:
         raise Complaint(f"there is no article {named[:200] or 'of no name'} in the news set: fetch or import it first")
     text, made_by = (_text_of(given, name) for name in ("falsified_description", "made_by"))
@@ -147,7 +131,8 @@ def _stated(given, descriptions, now):
         raise Complaint("made_by is empty: say who or what made the falsified text")
     opinions = {}
     for of_validator, of_verdict in VALIDATORS:
-        validator, verdict = _text_of(given, of_validator), _verdict_of(given.get(of_verdict))
+        validator, verdict = _text_of(given, of_validator), given.get(of_verdict)
+        verdict = "" if verdict is None else str(verdict).strip()
         if not validator and not verdict:
             continue
         if not validator or verdict.lower() not in TRUTHS:
@@ -158,7 +143,7 @@ def _stated(given, descriptions, now):
         if validator.casefold() in map(str.casefold, opinions):
             raise Complaint(f"{validator[:100]} stands there twice: two people should validate a text")
         opinions[validator] = TRUTHS[verdict.lower()]
-    return falsified(article_id, text, made_by, now), opinions
+    return articles.falsified(article_id, text, made_by, now), opinions
 
 
 def _text_of(given, name):
@@ -167,10 +152,6 @@ def _text_of(given, name):
     if value is not None and not isinstance(value, str):
         raise Complaint(f"{name} should be a text")
     return as_text(value or "", len(value or "")).strip()
-
-
-def _verdict_of(value):
-    return "" if value is None else str(value).strip()
 
 
 def _last_verdicts():
@@ -194,9 +175,8 @@ def _refuse_version(version):
 def _refuse_fruitless(path, fruit, quarantined, archive):
     if not fruit:
         such_as = f"; {quarantined[0].file}: {quarantined[0].reason}" if quarantined else ""
-        raise UserError(
-            f"nothing usable in {printable(path)} of the format {archive.form} ({archive.expected}){printable(such_as)}"
-        )
+        of_form = f"of the format {archive.form} ({archive.expected})"
+        raise UserError(f"nothing usable in {printable(path)} {of_form}{printable(such_as)}")
 
 
 def _rows(path: Path, archive, needed) -> Iterator[Line | tuple[str, int, dict]]:
@@ -211,9 +191,8 @@ def _rows(path: Path, archive, needed) -> Iterator[Line | tuple[str, int, dict]]
             try:
                 yield from _rows_of(file, name, needed)
             except UnicodeDecodeError as error:
-                yield Line(
-                    name, None, "", f"not UTF-8: byte 0x{error.object[error.start]:02x}; not all of the file was read"
-                )
+                byte = error.object[error.start]
+                yield Line(name, None, "", f"not UTF-8: byte 0x{byte:02x}; not all of the file was read")
             except OSError as error:
                 yield Line(name, None, "", f"the file cannot be read: {error.strerror}")
 
@@ -229,7 +208,7 @@ def _rows_of(file, name, needed):
         if complaint:
             # a row that has lost its shape may hold the full text of an article anywhere
             is_whole = isinstance(given, dict) and None not in given and None not in given.values()
-            yield refused(given if is_whole else None, complaint, name, number)
+            yield articles.refused(given if is_whole else None, complaint, name, number)
         else:
             yield name, number, given
 
@@ -315,13 +294,9 @@ def said_of_quarantine(quarantined: list[Line]) -> Iterator[str]:
         yield f"  quarantined: {len(quarantined):,} (table raw.quarantined_lines)"
         for line in quarantined[:SHOWN]:
             place = f"{line.file}{f':{line.number}' if line.number else ''}"
-            address = _address_in(line.text)
+            address = None
+            with contextlib.suppress(ValueError, AttributeError):
+                address = json.loads(line.text).get("url")
             yield printable(f"    {place}: {line.reason}{f' ({address})' if address else ''}")
         if len(quarantined) > SHOWN:
             yield f"    and {len(quarantined) - SHOWN:,} more"
-
-
-def _address_in(text):
-    """Return the address that an article which was set apart gives."""
-    with contextlib.suppress(ValueError, AttributeError):
-        return json.loads(text).get("url")

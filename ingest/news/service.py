@@ -17,22 +17,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 from ingest.land.load import landed_ids
 from ingest.land.raw import prepare_raw
-from ingest.news.articles import (
-    BEGINNING,
-    DOMAINS,
-    KEYWORD,
-    LANGUAGE,
-    STUDY,
-    URL,
-    Complaint,
-    known_ids,
-    land_news,
-    read_article,
-    refused,
-    time_of,
-)
+from ingest.news import articles
+from ingest.news.articles import Complaint
 from ingest.providers.openai_compatible import MOST_BYTES, THROTTLES, key_at, retry_after
 from ingest.studies.parts import Limits
+from ingest.texts.files import web_parts
 from ingest.texts.lines import quarantine_rows
 from ingest.texts.redaction import Redaction
 from ingest.warehouse import UserError, printable, warehouse_path
@@ -77,9 +66,9 @@ class Fetch:
             try:
                 if not isinstance(given, dict):
                     raise Complaint("this is no article")
-                article = read_article(given, self.url, self.began_at)
+                article = articles.read_article(given, self.url, self.began_at)
             except Complaint as complaint:
-                self.quarantined.append(refused(given, complaint, self.url))
+                self.quarantined.append(articles.refused(given, complaint, self.url))
                 continue
             self.cursor = max(filter(None, (self.cursor, article["published_at"])))
             article_id, description = article["article_id"], article["api_description"]
@@ -91,8 +80,8 @@ class Fetch:
 
     def end(self) -> None:
         """Say what of the quarantined articles no earlier fetch had set apart as they are."""
-        ids = known_ids("quarantined_lines", "quarantine_id")
-        rows = quarantine_rows(self.quarantined, STUDY, self.began_at)
+        ids = articles.known_ids("quarantined_lines", "quarantine_id")
+        rows = quarantine_rows(self.quarantined, articles.STUDY, self.began_at)
         new = zip(self.quarantined, rows, strict=True)
         self.set_apart = [line for line, row in new if row["quarantine_id"] not in ids]
 
@@ -100,7 +89,7 @@ class Fetch:
         """Return the row of `raw.news_fetches` that it is."""
         return {
             "fetch_id": uuid.uuid4().hex,
-            "study": STUDY,
+            "study": articles.STUDY,
             "endpoint": self.url,
             "asked_from": self.asked_from,
             "cursor": self.cursor,
@@ -114,7 +103,7 @@ class Fetch:
 
 def planned(url: str | None, since: datetime | None, now: datetime) -> Fetch:
     """Say what a fetch would ask for, or refuse one that would begin in the future."""
-    url = address_of_service(url or URL)
+    url = address_of_service(url or articles.URL)
     cursor = last_cursor()
     if since and since > now:
         raise UserError(f"--since {since:%Y-%m-%d %H:%M} lies in the future: name a day that has been")
@@ -123,33 +112,29 @@ def planned(url: str | None, since: datetime | None, now: datetime) -> Fetch:
             f"the newest article of the last fetch is of {cursor:%Y-%m-%d %H:%M}, which lies in the future: check the "
             "clock of this machine, or say with --since from which day on to ask"
         )
-    begins = since or max(cursor - LAG if cursor else BEGINNING, BEGINNING)
+    begins = since or max(cursor - LAG if cursor else articles.BEGINNING, articles.BEGINNING)
     skipped_from = cursor if cursor and begins > cursor else None
     return Fetch(url, begins, now, cursor if cursor and cursor <= now else None, skipped_from=skipped_from)
 
 
 def address_of_service(url: str) -> str:
     """Return the address that is asked: of a host alone, the one at which NewsAPI answers."""
-    try:
-        parts = urlsplit(url)
-        has_host = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        has_host = False
+    parts = web_parts(url)
     if "@" in url.partition("?")[0]:
         raise UserError(
             f"the address of the news service holds an @: leave out what stands before it, the key comes from {KEY}"
         )
-    if not has_host:
+    if parts is None:
         shown = printable(url.partition("?")[0])
         raise UserError(f"{shown} is no address of a news service: it should begin with https:// and a host")
-    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") or urlsplit(URL).path, "", ""))
+    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") or urlsplit(articles.URL).path, "", ""))
 
 
 def last_cursor() -> datetime | None:
     """Return up to when news were fetched, as the last fetch that came to its end says."""
     if warehouse_path().exists():
         prepare_raw(warehouse_path())
-    fetches = landed_ids(STUDY, "news_fetches", "ordinal", "cursor").to_pylist()
+    fetches = landed_ids(articles.STUDY, "news_fetches", "ordinal", "cursor").to_pylist()
     return max(fetches, key=itemgetter("ordinal"), default={"cursor": None})["cursor"]
 
 
@@ -167,14 +152,13 @@ def fetch_news(
     this one did.
     """
     fetch = planned(url, since, now or datetime.now(UTC))
-    kept = landed_ids(STUDY, "news", "article_id", "api_description").to_pylist()
-    fetch.descriptions = {article["article_id"]: article["api_description"] for article in kept}
+    fetch.descriptions = articles.known_descriptions()
     try:
         with closing(NewsService(fetch.url, limits or Limits(timeout_s=30), sleep)) as service:
             for page in service.pages(fetch.asked_from, fetch.began_at):
                 fetch.take(page)
     except UserError as error:
-        land_news(fetch.began_at, fetch.quarantined, news=fetch.articles.values())
+        articles.land_news(fetch.began_at, fetch.quarantined, news=fetch.articles.values())
         if not fetch.n_pages:
             raise
         apart = f" and {len(fetch.quarantined):,} set apart in raw.quarantined_lines" if fetch.quarantined else ""
@@ -184,7 +168,7 @@ def fetch_news(
             error.exit_code,
         ) from None
     fetch.end()
-    land_news(fetch.began_at, fetch.quarantined, news=fetch.articles.values(), news_fetches=[fetch.row()])
+    articles.land_news(fetch.began_at, fetch.quarantined, news=fetch.articles.values(), news_fetches=[fetch.row()])
     return fetch
 
 
@@ -227,22 +211,22 @@ class NewsService:
                     raise self._failed("gives no more results, and says that there are more")
                 parameters, number, read, n_repeated, most, last = parameters | {"to": until}, 1, set(), 0, 0, None
                 continue
-            articles, n_in_all = page
+            given, n_in_all = page
             most = max(most, n_in_all or 0)
-            if not articles or articles == last:
+            if not given or given == last:
                 if len(read) + n_repeated < most:
                     raise self._failed(f"says that there are {most:,} articles, and gave {len(read):,}")
                 return
-            yield articles
-            times = [_time_of(article, now) for article in articles]
+            yield given
+            times = [_time_of(article, now) for article in given]
             # an article from before what was asked for, such as a removed one of 1970, says nothing of what is left
             oldest = min([time for time in [oldest, *times] if time and time >= since], default=None)
             # pages that overlap say an article twice: it counts once; one that a page itself repeats hides no other
-            named = {json.dumps((isinstance(article, dict) and article.get("url")) or article) for article in articles}
-            read, n_repeated = read | named, n_repeated + len(articles) - len(named)
-            number, last = number + 1, articles
+            named = {json.dumps((isinstance(article, dict) and article.get("url")) or article) for article in given}
+            read, n_repeated = read | named, n_repeated + len(given) - len(named)
+            number, last = number + 1, given
             # after a full page there may be more, whatever the service says that there is in all
-            if n_in_all is not None and len(read) + n_repeated >= most and len(articles) < PAGE_SIZE:
+            if n_in_all is not None and len(read) + n_repeated >= most and len(given) < PAGE_SIZE:
                 return
         raise self._failed(f"gives page after page, {MOST_PAGES:,} by now: name a later day with --since")
 
@@ -261,12 +245,12 @@ class NewsService:
                 return None
             if status in (401, 403) or code in OF_THE_KEY:
                 raise self._failed(f"refused the key that the environment variable {KEY} holds")
-            why = ": ".join(map(self._shown, filter(None, (code, answer.get("message")))))
-            raise self._failed(f"answered with an error, {why}")
-        articles, n_in_all = answer.get("articles"), answer.get("totalResults")
-        if not isinstance(articles, list):
+            told = (self.redaction.of_error(str(text)) for text in (code, answer.get("message")) if text)
+            raise self._failed(f"answered with an error, {': '.join(map(printable, told))}")
+        given, n_in_all = answer.get("articles"), answer.get("totalResults")
+        if not isinstance(given, list):
             raise self._failed("answered without a list of articles")
-        return articles, n_in_all if type(n_in_all) is int else None
+        return given, n_in_all if type(n_in_all) is int else None
 
     def _ask(self, parameters):
         """Ask until there is an answer that is no request to wait."""
@@ -295,9 +279,6 @@ class NewsService:
             parts.append(part)
         return b"".join(parts)
 
-    def _shown(self, text):
-        return printable(self.redaction.of_error(str(text)))
-
     def _failed(self, what):
         return UserError(f"{printable(self.url)} {what}", CANNOT_BE_ASKED)
 
@@ -305,9 +286,9 @@ class NewsService:
 def asked_of(since: datetime) -> dict[str, str | int]:
     """Return what is asked of a service, but for the page."""
     return {
-        "q": KEYWORD,
-        "language": LANGUAGE,
-        "domains": ",".join(DOMAINS),
+        "q": articles.KEYWORD,
+        "language": articles.LANGUAGE,
+        "domains": ",".join(articles.DOMAINS),
         "from": _as_asked(since),
         "sortBy": "publishedAt",
         "pageSize": PAGE_SIZE,
@@ -320,6 +301,6 @@ def _as_asked(when):
 
 def _time_of(article, now):
     try:
-        return time_of(article.get("publishedAt"), "publishedAt", now)
+        return articles.time_of(article.get("publishedAt"), "publishedAt", now)
     except (Complaint, AttributeError):
         return None

@@ -187,10 +187,8 @@ class Items(Part):
         rows = self.rows if self.file is None else self._rows_of_file(folder)
         columns = {column: None for row in rows for column in row}
         layout = LAYOUTS[self.layout] if self.layout else None
-        says = {
-            **(layout.says if layout else {}),
-            **{key: own_column for key in SAID if (own_column := getattr(self, key))},
-        }
+        own_columns = {key: column for key in SAID if (column := getattr(self, key))}
+        says = (layout.says if layout else {}) | own_columns
         named = {"id": self.id, **says, "text": self.text}
         for key, column in named.items():
             if column is not None and column not in columns:
@@ -203,17 +201,15 @@ class Items(Part):
         if None in ids or "" in ids:
             place = ids.index(None if None in ids else "")
             raise ValueError(f"{self._where(rows[place])}item {place + 1} has nothing in the column {self.id}")
-        if len(set(ids)) < len(ids):
-            names = set()
-            place = next(place for place, item in enumerate(ids) if item in names or names.add(item))
-            raise ValueError(f"{self._where(rows[place])}item {ids[place]} stands there twice")
-        chosen = range(len(ids))
-        if self.limit is not None and self.limit < len(ids):
-            if self.sample_seed is None:
-                chosen = range(self.limit)
-            else:
-                drawn = random.Random(self.sample_seed).sample(sorted(chosen, key=ids.__getitem__), self.limit)
-                chosen = sorted(drawn)
+        names = set()
+        for place, item in enumerate(ids):
+            if item in names:
+                raise ValueError(f"{self._where(rows[place])}item {item} stands there twice")
+            names.add(item)
+        chosen = range(len(ids))[: self.limit]
+        if self.sample_seed is not None and self.limit < len(ids):
+            by_name = sorted(range(len(ids)), key=ids.__getitem__)
+            chosen = sorted(random.Random(self.sample_seed).sample(by_name, self.limit))
         for place in chosen:
             row = rows[place]
             if isinstance(row, CsvRow):
@@ -228,11 +224,11 @@ class Items(Part):
             rows = [row for row in rows if tokens_of(_write_text(row.get(column)) or "") <= self.most_tokens]
             if not rows:
                 raise ValueError(f"most_tokens: no text has {self.most_tokens} tokens or fewer")
-        if self.longest:
-            rows = sorted(
-                rows, key=lambda row: (-len(_write_text(row.get(column)) or ""), _write_text(row.get(self.id)))
-            )[: self.limit]
-        return rows
+        if not self.longest:
+            return rows
+        return sorted(rows, key=lambda row: (-len(_write_text(row.get(column)) or ""), _write_text(row.get(self.id))))[
+            : self.limit
+        ]
 
     def _said_of(self, row, item, says):
         details = {key: _write_text(row.get(column)) for key, column in says.items()}
@@ -297,9 +293,8 @@ class Items(Part):
         order = f"length({column}) desc, item" if self.longest else None
         if self.sample_seed is not None:
             order = f"md5(concat({self.sample_seed}, '/', item)), item"
-        is_short = (
-            f"ceil(length({column}) / {CHARACTERS_PER_TOKEN}) <= {self.most_tokens}" if self.most_tokens else "true"
-        )
+        n_tokens = f"ceil(length({column}) / {CHARACTERS_PER_TOKEN})"
+        is_short = f"{n_tokens} <= {self.most_tokens}" if self.most_tokens else "true"
         return rows.query(
             "of_file",
             f"""

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ingest.paradigms.items import Item
 from ingest.paradigms.paradigm import ASKED, ASKED_BEFORE, NonEmpty
-from ingest.prompts import Script, fill, placeholders, template_hash
+from ingest.prompts import Script, fill, placeholders, versioned
 from ingest.prompts.words import half_a_name
 from ingest.texts.files import Mistake, Name, Part, Temperature
 
@@ -57,31 +57,30 @@ class Judging(Part):
 
     def check(self, paradigm, vignettes: list[str]) -> None:
         """Hold what is asked against the paradigm of the study; an error begins with its key."""
+        for sentence, *key in self._wrong_with(paradigm, vignettes):
+            raise Mistake(f"judges: {sentence}", "judges", *key)
+
+    def _wrong_with(self, paradigm, vignettes):
+        """Yield what is wrong, with the key that it stands under."""
         if self.paradigm in (paradigm.paradigm, *vignettes):
-            raise ValueError(
-                f"judges: {self.paradigm} names another part of the study: give the judgements a name of their own"
-            )
+            yield (f"{self.paradigm} names another part of the study: give the judgements a name of their own",)
         if ANSWER in self.roles and paradigm.answer.kind != "text":
-            raise ValueError(
-                f"judges: answers are judged where they are texts, and {paradigm.paradigm} asks for a "
-                f"{paradigm.answer.kind}"
-            )
+            asked = f"{paradigm.paradigm} asks for a {paradigm.answer.kind}"
+            yield (f"answers are judged where they are texts, and {asked}",)
         if self.judges_items and not paradigm.all_items:
-            raise ValueError(
-                f"judges: {paradigm.paradigm} has no items whose texts could be judged; roles: [answer] needs none"
-            )
+            yield (f"{paradigm.paradigm} has no items whose texts could be judged; roles: [answer] needs none",)
         fields = {field for item in paradigm.all_items for field in item.fields}
         used = placeholders(self.text or "") if self.judges_items else set()
         used |= set().union(*(placeholders(self.asked_of(role)) for role in self.roles)) - {"text"}
         for key in ("text", "question", "question_of_answers"):
             words = getattr(self, key) or ""
             if half := half_a_name(words, {"text", *fields}):
-                raise Mistake(f"judges: {key} says {half}", "judges", key)
+                yield f"{key} says {half}", key
             if unknown := sorted((placeholders(words) & used) - fields):
-                raise Mistake(f"judges: {{{unknown[0]}}} is no field of the items", "judges", key)
+                yield f"{{{unknown[0]}}} is no field of the items", key
         for item, field in itertools.product(paradigm.all_items, sorted(used)):
             if field not in item.fields:
-                raise ValueError(f"judges: item {item.item} has no {field}, and the judges are shown it")
+                yield (f"item {item.item} has no {field}, and the judges are shown it",)
 
     def roles_of(self, is_answer: bool) -> list[str]:
         """Return the roles in which a text is judged."""
@@ -108,8 +107,7 @@ class Judging(Part):
 
     def prompt_version(self, role: str) -> tuple[str, str]:
         """Return the hash of the words that all texts share in a role, and the words."""
-        template = {"vignette_version": self.version, "technique_version": 1, **self.script(role).template()}
-        return template_hash(template), json.dumps(template, ensure_ascii=False, sort_keys=True)
+        return versioned(self.script(role), {"version": self.version}, {})
 
     def rows(self) -> list[dict]:
         """Return what a model needs to know: the labels that a judgement may be, and how it is read."""

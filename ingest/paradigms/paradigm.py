@@ -1,6 +1,7 @@
 """A paradigm is data: one YAML file says what its arms are, what is asked in each, and how answers are measured."""
 
 import collections
+import contextlib
 import itertools
 import json
 import math
@@ -13,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_v
 
 from ingest.paradigms.items import Item, Items
 from ingest.paradigms.thirds import MEASUREMENTS
-from ingest.prompts import SLOT, Script, as_number, fill, placeholders, round_half_up, shipped, template_hash
+from ingest.prompts import SLOT, Script, as_number, fill, placeholders, round_half_up, shipped_entry, versioned
 from ingest.prompts.steps import EMPTY
 from ingest.prompts.words import half_a_name
 from ingest.texts.files import (
@@ -26,6 +27,7 @@ from ingest.texts.files import (
     found_wrong,
     parse_checked,
     refuse_turned_range,
+    refuse_twice,
     text_of,
 )
 from ingest.texts.yaml_text import read_yaml
@@ -275,10 +277,6 @@ class ParadigmVignette(Part):
     options: dict[Name, NonEmpty] | None = Field(None, min_length=2, max_length=len(LETTERS))
     arms: dict[Name, Annotated[Treatment, BeforeValidator(lambda given: {} if given is None else given)]] = Field({})
 
-    @model_validator(mode="after")
-    def _has_a_range(self):
-        return refuse_turned_range(self)
-
 
 class Simulated(Part):
     """The stated truth of a paradigm: the share of each answer, and by how much an arm shifts it.
@@ -301,12 +299,11 @@ def _shipped_vignette(given):
     """Take a name for the shipped vignette of anchoring of that name."""
     if not isinstance(given, str):
         return given
-    vignettes = shipped("vignettes")
-    if given not in vignettes:
-        raise ValueError(
-            f"{given} is not a shipped vignette ({', '.join(vignettes)}): write it out in full, with its text"
-        )
-    return {key: value for key, value in vignettes[given].items() if key in ParadigmVignette.model_fields}
+    entry = shipped_entry("vignette", given)
+    return {key: value for key, value in entry.items() if key in ParadigmVignette.model_fields}
+
+
+CheckedVignette = Annotated[ParadigmVignette, BeforeValidator(_shipped_vignette), AfterValidator(refuse_turned_range)]
 
 
 def _in_pairs(given):
@@ -355,7 +352,7 @@ class Paradigm(Part):
     words: dict[str, str] = Field({})
     items: Items | None = None
     text_field: str | None = None
-    vignettes: list[Annotated[ParadigmVignette, BeforeValidator(_shipped_vignette)]] = Field(min_length=1, exclude=True)
+    vignettes: list[CheckedVignette] = Field(min_length=1, exclude=True)
     simulated: Annotated[Simulated, BeforeValidator(_by_arm)] | None = None
 
     @model_validator(mode="before")
@@ -365,13 +362,19 @@ class Paradigm(Part):
         if not isinstance(given, dict):
             return given
         given = dict(given)
+        if "human" in given:
+            raise ValueError(
+                "human: what is known of people stands in seeds/human_effects.csv, a line for each effect with its "
+                f"measure, its interval and its source: add one with the paradigm {given.get('paradigm')} and take "
+                "this key away; marts.human_comparisons then has it beside the LLMs, and nothing is asked again"
+            )
         if isinstance(given.get("arms"), dict):
             if "anchors" in given:
-                raise Mistake("anchors: each stands under its arm, as in {low: {anchor: 12}}", "anchors")
+                raise ValueError("anchors: each stands under its arm, as in {low: {anchor: 12}}")
             anchors = {}
             for arm, content in given["arms"].items():
                 if not (content is None or (isinstance(content, dict) and content.keys() <= {"anchor"})):
-                    raise Mistake(f"arms: {arm} should hold `anchor` or nothing", "arms", arm)
+                    raise ValueError(f"arms: {arm} should hold `anchor` or nothing")
                 if content:
                     try:
                         anchors[arm] = ArmAnchor.model_validate(_as_anchor(content["anchor"]))
@@ -381,16 +384,14 @@ class Paradigm(Part):
             given |= {"arms": list(given["arms"]), "anchors": anchors}
         goals, base = given.get("goals"), given.get("relative_to")
         if goals and not base:
-            raise Mistake(
+            raise ValueError(
                 "goals: say under `relative_to` of which arm they are in per cent of the mean answer, such as "
-                "`relative_to: none`",
-                "goals",
+                "`relative_to: none`"
             )
         if base and not goals:
-            raise Mistake(
+            raise ValueError(
                 "relative_to: say under `goals` what techniques should make small, such as "
-                "`goals: {pull: {contrasts: [[high, low]]}}`",
-                "relative_to",
+                "`goals: {pull: {contrasts: [[high, low]]}}`"
             )
         if base and "measures" not in given:
             given["measures"] = {RESPONSE: {"better": "closer_to_reference"}}
@@ -402,24 +403,11 @@ class Paradigm(Part):
             given["contrasts"] = [*{_in_whatever_order(pair): pair for pair in reversed(pairs)}.values()][::-1]
         return given
 
-    @model_validator(mode="before")
-    @classmethod
-    def _leaves_people_to_their_table(cls, given):
-        if isinstance(given, dict) and "human" in given:
-            raise Mistake(
-                "human: what is known of people stands in seeds/human_effects.csv, a line for each effect with its "
-                f"measure, its interval and its source: add one with the paradigm {given.get('paradigm')} and take "
-                "this key away; marts.human_comparisons then has it beside the LLMs, and nothing is asked again",
-                "human",
-            )
-        return given
-
     @model_validator(mode="after")
     def _fits_together(self):
         names = [entry.vignette for entry in self.vignettes]
         for key, named in (("arms", self.arms), ("vignettes", names)):
-            if twice := [name for name in named if named.count(name) > 1]:
-                raise ValueError(f"{key}: {twice[0]} stands there twice")
+            refuse_twice(key, named)
         if self.paradigm == ANCHORING:
             raise ValueError(
                 f"paradigm: {ANCHORING} is that of a study that names none; give yours another name, and begin with "
@@ -448,55 +436,43 @@ class Paradigm(Part):
         for arm, anchor in self.anchors.items():
             at = ("arms", arm)
             if arm not in self.arms:
-                raise Mistake(f"anchors: {arm} is not among the arms", "anchors", arm)
+                raise ValueError(f"anchors: {arm} is not among the arms")
             if anchor.hangs_on_answers and self.answer.kind != "number":
                 raise Mistake(f"arms: the anchor of {arm} is a multiple of answers, which are no numbers", *at)
+            is_multiple = f"arms: the anchor of {arm} is a multiple of {anchor.of}"
             if anchor.of is not None and anchor.of not in self.arms:
-                raise Mistake(
-                    f"arms: the anchor of {arm} is a multiple of {anchor.of}, which is not among the arms", *at
-                )
+                raise Mistake(f"{is_multiple}, which is not among the arms", *at)
             if anchor.of is not None and anchor.of != self.relative_to:
-                raise Mistake(
-                    f"arms: the anchor of {arm} is a multiple of {anchor.of}: say `relative_to: {anchor.of}` too, so "
-                    "that this arm is asked first, and without a technique",
-                    *at,
-                )
+                why = "so that this arm is asked first, and without a technique"
+                raise Mistake(f"{is_multiple}: say `relative_to: {anchor.of}` too, {why}", *at)
 
     def _check_goals(self):
         if self.relative_to is None:
             return
         if self.relative_to not in self.arms:
-            raise Mistake(f"relative_to: {self.relative_to} is not among the arms", "relative_to")
+            raise ValueError(f"relative_to: {self.relative_to} is not among the arms")
         if self.relative_to in self.anchors:
-            raise Mistake(f"relative_to: {self.relative_to} has an anchor, and others hang on it", "relative_to")
+            raise ValueError(f"relative_to: {self.relative_to} has an anchor, and others hang on it")
         if self.answer.kind != "number":
-            raise Mistake("relative_to: nothing is in per cent of answers that are no numbers", "relative_to")
+            raise ValueError("relative_to: nothing is in per cent of answers that are no numbers")
         if self.pairing != "item":
-            raise Mistake("pairing: each item is held against its own answers in the arm `relative_to`", "pairing")
+            raise ValueError("pairing: each item is held against its own answers in the arm `relative_to`")
         for name, goal in self.goals.items():
             if unknown := [arm for arm in goal.arms if arm not in self.arms]:
-                raise Mistake(f"goals: {name} is of {unknown[0]}, which is not among the arms", "goals", name)
+                raise ValueError(f"goals: {name} is of {unknown[0]}, which is not among the arms")
             if same := [a for a, b in goal.contrasts or () if a == b]:
-                raise Mistake(f"goals: {name} holds {same[0]} against itself", "goals", name)
+                raise ValueError(f"goals: {name} holds {same[0]} against itself")
             if self.relative_to in (goal.distance_of or ()):
-                raise Mistake(f"goals: {name} is a distance of {self.relative_to} from itself", "goals", name)
+                raise ValueError(f"goals: {name} is a distance of {self.relative_to} from itself")
         leading = [name for name, goal in self.goals.items() if goal.leads]
         if len(leading) != 1 and len(self.goals) > 1:
-            raise Mistake(
-                f"goals: one of {', '.join(self.goals)} should say `leads: true`, and "
-                f"{'none does' if not leading else ' and '.join(leading) + ' do'}",
-                "goals",
-            )
+            told = " and ".join(leading) + " do" if leading else "none does"
+            raise ValueError(f"goals: one of {', '.join(self.goals)} should say `leads: true`, and {told}")
 
     @property
     def leading_goal(self) -> str | None:
         """The goal that decisions are told by first, if the paradigm has goals."""
         return next((name for name, goal in self.goals.items() if goal.leads), next(iter(self.goals), None))
-
-    def asks(self, arm: str, technique: dict) -> bool:
-        """Tell whether a technique is asked in an arm: in that which `relative_to` names, mostly no technique is."""
-        is_plain = technique["technique"] == NO_TECHNIQUE or technique.get("is_also_unanchored", False)
-        return arm != self.relative_to or is_plain
 
     def _check_vignette(self, vignette, *place):
         where = f"vignettes: {vignette.vignette}"
@@ -510,20 +486,16 @@ class Paradigm(Part):
                 if half := half_a_name(text, names):
                     raise Mistake(f"{where} says in arm {arm} {half}", *location)
                 if missing := sorted(placeholders(text) - names):
-                    raise Mistake(
-                        f"{where} says {{{missing[0]}}} in arm {arm}, which is neither a word nor a field of the items",
-                        *location,
-                    )
+                    of_whom = "which is neither a word nor a field of the items"
+                    raise Mistake(f"{where} says {{{missing[0]}}} in arm {arm}, {of_whom}", *location)
                 used |= placeholders(text) & fields
             for item in self.all_items:
                 if lacking := sorted(used - item.fields.keys()):
-                    raise ValueError(
-                        f"items: {self.items.where(item.item)}item {item.item} has no {lacking[0]}, and {where} says it"
-                    )
+                    named = f"{self.items.where(item.item)}item {item.item}"
+                    raise ValueError(f"items: {named} has no {lacking[0]}, and {where} says it")
             if (self.answer.kind == "choice") != bool(options):
-                raise Mistake(
-                    f"{where} should have options in arm {arm} if the answer is a choice, and else none", *place
-                )
+                wrong = f"should have options in arm {arm} if the answer is a choice, and else none"
+                raise Mistake(f"{where} {wrong}", *place)
             if options and not any("options" in placeholders(full[part]) for part in ("case", "question")):
                 raise Mistake(f"{where} has options, and neither its case nor its question says {{options}}", *place)
             self._check_options(options, f"{where} shows two options with the same words in arm {arm}", place)
@@ -532,9 +504,8 @@ class Paradigm(Part):
             if "anchor" not in placeholders(words):
                 raise Mistake(f"{where} says no {{anchor}} in arm {arm}, which has one", *place)
         for pair in self.contrasts:
-            versions = {
-                (self.version(full, {"turns": ["{opening}"]}, arm)[0], str(self.anchors.get(arm))) for arm in pair
-            }
+            opening = {"turns": ["{opening}"]}
+            versions = {(self.version(full, opening, arm)[0], str(self.anchors.get(arm))) for arm in pair}
             if len(pair) == 2 and len(versions) == 1:
                 raise Mistake(f"{where} says the same in the arms {pair[0]} and {pair[1]}: nothing can differ", *place)
 
@@ -567,70 +538,54 @@ class Paradigm(Part):
     def _check_measures(self):
         labels = self.labels
         for name, measure in self.measures.items():
-            at = ("measures", name)
             if labels is not None and (measure.margin or 0) >= 1:
                 raise Mistake(
                     f"measures: {name} is a share, which lies between 0 and 1, so its margin is below 1: write "
-                    "0.05 for 5 percentage points",
-                    *at,
-                    "margin",
-                )
-            is_of_truth = name in OF_TRUTH
-            if is_of_truth and measure.truth is None:
-                raise Mistake(f"measures: {name} is held against the truth, so `truth` should say which", *at)
-            if measure.truth and not is_of_truth:
-                names = " or ".join(OF_TRUTH)
-                raise Mistake(f"measures: {name} is held against `truth`, and such a measure is called {names}", *at)
-            if measure.source != "answer" or measure.truth:
-                if measure.of is not None:
-                    raise Mistake(f"measures: {name} has `of`, which is for measures of the answer alone", *at)
-                if measure.source == "judgement" and self.answer.kind != "text":
-                    raise Mistake(
-                        f"measures: {name} is from judgements, and only answers that are texts are judged", *at
-                    )
-                continue
-            if self.answer.kind == "text":
-                raise Mistake(
-                    f"measures: {name} should say where its values come from, since the answers are texts: `from: "
-                    "judgement`, of judges, or `from: measurement`, of `bais measure`",
-                    *at,
-                )
-            if (measure.of is None) == (labels is not None):
-                raise Mistake(
-                    f"measures: {name} should say under `of` which answers count as 1 if the answer is a choice or a "
-                    "label, and else not",
-                    *at,
-                )
-            if unknown := [label for label in measure.of or () if label not in labels]:
-                raise Mistake(f"measures: {name} is of {unknown[0]}, which is none of the answers", *at)
-            if measure.of and len(set(measure.of)) < len(measure.of):
-                raise Mistake(f"measures: {name} says one answer twice under `of`", *at)
+                    "0.05 for 5 percentage points", "measures", name, "margin",
+                )  # fmt: skip
+            if wrong := self._wrong_in(name, measure):
+                raise ValueError(f"measures: {name} {wrong}")
         for name, measure, answers in self._measured() if labels else ():
             for vignette, arm in itertools.product(self.vignettes, self.arms):
                 if answers and set(answers) >= set(self._answers_in(vignette, arm)):
-                    raise Mistake(
-                        f"measures: {name} is of all the answers in arm {arm}, so it would always be 1 there",
-                        "measures",
-                        next(key for key, of_key in self.measures.items() if of_key is measure),
-                    )
+                    key = next(key for key, of_key in self.measures.items() if of_key is measure)
+                    always = f"measures: {name} is of all the answers in arm {arm}, so it would always be 1 there"
+                    raise Mistake(always, "measures", key)
         if labels and any(measure.truth == "correct" for measure in self.measures.values()):
             self.check_correct(labels, "the answers")
 
+    def _wrong_in(self, name, measure):
+        """Say what is wrong with a measure, if anything is."""
+        labels, kind, is_of_truth = self.labels, self.answer.kind, name in OF_TRUTH
+        if is_of_truth and measure.truth is None:
+            return "is held against the truth, so `truth` should say which"
+        if measure.truth and not is_of_truth:
+            return f"is held against `truth`, and such a measure is called {' or '.join(OF_TRUTH)}"
+        if measure.source != "answer" or measure.truth:
+            if measure.of is not None:
+                return "has `of`, which is for measures of the answer alone"
+            is_unjudged = measure.source == "judgement" and kind != "text"
+            return "is from judgements, and only answers that are texts are judged" if is_unjudged else None
+        if kind == "text":
+            return (
+                "should say where its values come from, since the answers are texts: `from: judgement`, of judges, or "
+                "`from: measurement`, of `bais measure`"
+            )
+        if (measure.of is None) == (labels is not None):
+            return "should say under `of` which answers count as 1 if the answer is a choice or a label, and else not"
+        if unknown := [label for label in measure.of or () if label not in labels]:
+            return f"is of {unknown[0]}, which is none of the answers"
+        return "says one answer twice under `of`" if measure.of and len({*measure.of}) < len(measure.of) else None
+
     def _check_leading(self):
-        if self.leading is None:
+        if self.leading is None or self.leading in self._decided:
             return
         if self.leading not in self.measures:
-            raise Mistake(
-                f"leading: {self.leading} is none of the measures ({', '.join(self.measures)}): name one of them",
-                "leading",
-            )
-        if self.leading not in self._decided:
+            wrong = f"is none of the measures ({', '.join(self.measures)}): name one of them"
+        else:
             instead = f"name {' or '.join(self._decided)}" if self._decided else "take this key away"
-            raise Mistake(
-                f"leading: {self.leading} is measured of texts, which describes answers, and nothing is decided on it: "
-                f"{instead}",
-                "leading",
-            )
+            wrong = f"is measured of texts, which describes answers, and nothing is decided on it: {instead}"
+        raise ValueError(f"leading: {self.leading} {wrong}")
 
     @property
     def _decided(self) -> list[str]:
@@ -658,14 +613,14 @@ class Paradigm(Part):
             return
         shifts = self.simulated.shifts | self.simulated.techniques
         if unknown := [arm for arm in shifts if arm not in self.arms]:
-            raise Mistake(f"simulated: {unknown[0]} is not among the arms", "simulated", unknown[0])
+            raise ValueError(f"simulated: {unknown[0]} is not among the arms")
         if self.labels is None:
             raise ValueError(
                 "simulated: it is for answers that are a choice or a label; what simulated respondents answer "
                 "otherwise stands under their own `simulated`"
             )
         if unknown := [answer for answer in self.simulated.shares if answer not in self.labels]:
-            raise Mistake(f"simulated: shares: {unknown[0]} is none of the answers", "simulated", "shares", unknown[0])
+            raise ValueError(f"simulated: shares: {unknown[0]} is none of the answers")
         factors = self._item_factors() or {1.0: ""}
         for vignette, arm, (factor, of_item) in itertools.product(self.vignettes, self.arms, factors.items()):
             for technique in ("", *self.simulated.techniques.get(arm, {})):
@@ -675,11 +630,8 @@ class Paradigm(Part):
                     raise Mistake(f"simulated: {unknown[0]} is none of the answers in arm {arm}", *at, unknown[0])
                 if min(shares.values()) < -1e-9 or not math.isclose(sum(shares.values()), 1):
                     listing = ", ".join(f"{answer} {share:g}" for answer, share in shares.items())
-                    raise Mistake(
-                        f"simulated: the shares in arm {arm}{of_item} are {listing}: they should come to 1, with none "
-                        "below 0",
-                        *at,
-                    )
+                    are = f"simulated: the shares in arm {arm}{of_item} are {listing}"
+                    raise Mistake(f"{are}: they should come to 1, with none below 0", *at)
 
     def _item_factors(self):
         """Return the factors of the items, each with the words that name its first item; none where none are stated."""
@@ -687,13 +639,12 @@ class Paradigm(Part):
         if name is None:
             return factors
         if not self.all_items:
-            raise Mistake(f"simulated: item_factor: it says {name}, and there are no items", "simulated", "item_factor")
+            raise ValueError(f"simulated: item_factor: it says {name}, and there are no items")
         for item in self.all_items:
-            try:
-                is_number = math.isfinite(float(item.fields.get(name, "")))
-            except ValueError:
-                is_number = False
-            if not is_number:
+            number = math.nan
+            with contextlib.suppress(ValueError):
+                number = float(item.fields.get(name, ""))
+            if not math.isfinite(number):
                 raise Mistake(
                     f"items: {self.items.where(item.item)}item {item.item} has no number under {name}, which "
                     "`item_factor` says multiplies what an arm adds",
@@ -847,20 +798,10 @@ class Paradigm(Part):
         form = ASKED[answer.kind] if form is None else form
         return fill(form, {"labels": ", ".join(answer.labels or ())})
 
-    def script(
-        self, vignette: dict, technique: dict, arm: str, item: Item | None = None,
-        option_order: list[str] | None = None, answer_format: str | None = None, facts: dict[str, str] | None = None,
-        anchor: float | str | None = SLOT,
-    ) -> "ArmScript":  # fmt: skip
-        """Return what is said in a trial; without an item, an order and an anchor, the words that all trials share."""
-        return ArmScript(vignette, technique, arm, item, option_order, self.asked(answer_format), facts, anchor)
-
     def version(self, vignette: dict, technique: dict, arm: str, answer_format: str | None = None) -> tuple[str, str]:
         """Return the hash of the template of a vignette, a technique and an arm, and the template."""
-        script = self.script(vignette, technique, arm, answer_format=answer_format)
-        versions = {"vignette_version": vignette.get("version", 1), "technique_version": technique.get("version", 1)}
-        template = {**versions, **script.template()}
-        return template_hash(template), json.dumps(template, ensure_ascii=False, sort_keys=True)
+        script = ArmScript(vignette, technique, arm, None, None, self.asked(answer_format))
+        return versioned(script, vignette, technique)
 
     def rows(self) -> list[dict]:
         """Return what a model needs to know of the paradigm: a row for each measure."""
@@ -945,12 +886,9 @@ class ArmScript(Script):
             shown = zip(LETTERS, option_order, strict=False)
             words["options"] = "\n".join(f"{letter}. {self.options[name]}" for letter, name in shown)
         words["answer_format"] = answer_format
-        for part in ("case", "anchor", "question"):
-            is_said = part != "anchor" or "anchor" in treatment
-            words[f"{part}_text"] = fill(vignette.get(part, ""), words) if is_said else ""
-        parts = (*(words[f"{part}_text"] for part in ("case", "anchor", "question")), answer_format)
-        opening = "\n\n".join(part for part in parts if part)
-        self.turns = []
+        self.words, self.turns = words, []
+        parts = self._fill_parts(vignette, {"second_anchor"} if "anchor" in treatment else {"anchor", "second_anchor"})
+        opening = "\n\n".join(filter(None, [*parts, answer_format]))
         for number, turn in enumerate(treatment["turns"]):
             if "opening" in placeholders(turn):
                 words["opening"] = fill(turn, {**words, "opening": opening})
@@ -958,12 +896,9 @@ class ArmScript(Script):
             else:
                 words[f"arm_turn_{number}"] = fill(turn, words)  # filled here, so that no item is searched for braces
                 self.turns.append(f"{{arm_turn_{number}}}")
-        self.rounds = technique.get("rounds")
-        self.decoding = technique.get("decoding")
-        self.words = words
         field = vignette.get("text_field")
         text = words["case_text"] if field is None else fields.get(field, "") if item else f"{{{field}}}"
-        self._take_steps(technique, text, facts, fill(vignette.get("system", ""), words))
+        self._take_technique(technique, text, facts, fill(vignette.get("system", ""), words))
         if field is not None and not text.strip():
             self.problem = EMPTY
 
@@ -1029,8 +964,3 @@ def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> 
             raise
 
     return parse_checked(text_of(path), printable(path), EXPECTED, validate)
-
-
-def count_by_vignette(paradigms: list[Paradigm]) -> collections.Counter:
-    """Count in how many paradigms a vignette stands: in a study it should be one."""
-    return collections.Counter(vignette.vignette for paradigm in paradigms for vignette in paradigm.vignettes)

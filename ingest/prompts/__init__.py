@@ -15,6 +15,7 @@ from ingest.prompts.words import fill, placeholders
 FOLDER = Path(__file__).resolve().parent
 SLOT = "{anchor}"  # in a template, the place of a number that each LLM gets its own of
 MARKUP = re.compile(r"[*_`#]+")
+PARTS = ("case", "anchor", "second_anchor", "question")  # of a vignette, as they follow each other
 STEPS = ("determine", "analyse", "debias", "answer")  # of a round, and after the last one
 ANSWER_FORMATS = {
     "text": "End your reply with one line of the form `Answer: <number>`, the number in {response_unit}.",
@@ -58,6 +59,14 @@ def shipped(what: str) -> dict[str, dict]:
     entries = yaml.safe_load((FOLDER / f"{what}.yaml").read_text(encoding="utf-8"))
     written_out = [entry | {"steps": as_steps(entry["steps"])} if "steps" in entry else entry for entry in entries]
     return {entry[what[:-1]]: entry for entry in written_out}
+
+
+def shipped_entry(kind: str, name: str) -> dict:
+    """Return the shipped `vignette` or `technique` of a name, or say that there is none."""
+    entries = shipped(f"{kind}s")
+    if name not in entries:
+        raise ValueError(f"{name} is not a shipped {kind} ({', '.join(entries)}): write it out in full, with its text")
+    return entries[name]
 
 
 def said_in(technique: dict) -> list[str]:
@@ -129,21 +138,23 @@ class Script:
 
     def __init__(self, vignette, technique, anchor=None, second_anchor=None, answer_format="text", facts=None):
         self.turns = technique.get("turns", [])
-        self.rounds = technique.get("rounds")
-        self.decoding = technique.get("decoding")
         form = fill(ANSWER_FORMATS.get(answer_format, answer_format), vignette)
         numbers = {"anchor": anchor, "second_anchor": None if anchor is None else second_anchor}
         filled = {name: as_number(value) for name, value in numbers.items() if value is not None}
-        words = {**vignette.get("words", {}), **filled, "answer_format": form}
-        for part in ("case", "anchor", "second_anchor", "question"):
-            is_said = part not in numbers or part in filled
-            words[f"{part}_text"] = fill(vignette.get(part, ""), words) if is_said else ""
-        parts = [words[f"{part}_text"] for part in ("case", "anchor", "second_anchor", "question")]
-        self.words = {**words, "opening": _paragraphs(*parts, form)}
-        self._take_steps(technique, _paragraphs(*parts[:-1]), facts)
+        self.words = {**vignette.get("words", {}), **filled, "answer_format": form}
+        parts = self._fill_parts(vignette, numbers.keys() - filled.keys())
+        self.words["opening"] = _paragraphs(*parts, form)
+        self._take_technique(technique, _paragraphs(*parts[:-1]), facts)
 
-    def _take_steps(self, technique, item, facts, system=""):
-        """Take what a technique says in steps about the text of an item, and to whom."""
+    def _fill_parts(self, vignette, unsaid):
+        """Fill in the parts of a vignette, but for those that are not said, and return them in their order."""
+        for part in PARTS:
+            self.words[f"{part}_text"] = "" if part in unsaid else fill(vignette.get(part) or "", self.words)
+        return [self.words[f"{part}_text"] for part in PARTS]
+
+    def _take_technique(self, technique, item, facts, system=""):
+        """Take what a technique says in rounds, or in steps about the text of an item, and to whom."""
+        self.rounds, self.decoding = technique.get("rounds"), technique.get("decoding")
         if "steps" in technique:
             self.steps = Steps(technique, item, facts or {})
             self.problem = self.steps.problem
@@ -237,9 +248,14 @@ def prompt_version(
     vignette: dict, technique: dict, answer_format: str, second_anchor: float | None = None, *, is_anchored: bool = True
 ) -> tuple[str, str]:
     """Return the template of a trial, with the versions of its vignette and technique, and a hash of it."""
-    template = Script(vignette, technique, SLOT if is_anchored else None, second_anchor, answer_format).template()
+    script = Script(vignette, technique, SLOT if is_anchored else None, second_anchor, answer_format)
+    return versioned(script, vignette, technique)
+
+
+def versioned(script: Script, vignette: dict, technique: dict) -> tuple[str, str]:
+    """Return a hash of the template of a script with the versions of its vignette and technique, and the template."""
     versions = {"vignette_version": vignette.get("version", 1), "technique_version": technique.get("version", 1)}
-    text = _as_json({**versions, **template})
+    text = _as_json({**versions, **script.template()})
     return text_hash(text), text
 
 

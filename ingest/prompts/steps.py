@@ -115,7 +115,7 @@ class Steps:
         if "shuffled" in self.names[number]:
             words["shuffled"] = shuffled(self.item, self.technique["shuffle_seed"])
         if "token_budget" in self.names[number]:
-            words["token_budget"] = str(self._budget(number))
+            words["token_budget"] = str(self._budget(numbers_in(self.names[number], CHUNK)))
         return words
 
     def of_reply(self, reply: str) -> str:
@@ -141,9 +141,8 @@ class Steps:
         rules = ("counts", "chunks", "shuffle_seed", "token_budget", "answer_after", "needs_marker")
         return {"item": self.item, **{rule: self.technique[rule] for rule in rules if rule in self.technique}}
 
-    def _budget(self, number):
+    def _budget(self, chunks):
         """Return the tokens for the chunk that a step names, or for all of them if it names none."""
         budget = self.technique["token_budget"]
         total = budget["tokens"] if "tokens" in budget else budget["share_of_item"] * tokens_of(self.item)
-        of_chunks = numbers_in(self.names[number], CHUNK)
-        return round(total * (budget["shares"][of_chunks[0] - 1] if of_chunks else 1))
+        return round(total * (budget["shares"][chunks[0] - 1] if chunks else 1))

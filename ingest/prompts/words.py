@@ -1,6 +1,7 @@
 """Words in braces: their names in a template, and what is put in their place."""
 
 import re
+from collections.abc import Iterator
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 # What is no placeholder and may have been meant as one: a brace with no other to close it, or a name with a brace that
@@ -28,10 +29,14 @@ def half_a_name(template: str, words: set[str]) -> str | None:
     return half and f"`{half[0].strip()}`, which is half a name in braces: write both braces, and no spaces within"
 
 
+def texts_in(content: object) -> Iterator[str]:
+    """Yield a text, or every text within what is given."""
+    if isinstance(content, str):
+        yield content
+    for part in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
+        yield from texts_in(part)
+
+
 def has_blank(content: object) -> bool:
     """Tell whether braces without a name stand in a text, or in any text within what is given."""
-    if isinstance(content, str):
-        return bool(BLANK.search(content))
-    return any(
-        map(has_blank, content.values() if isinstance(content, dict) else content if isinstance(content, list) else ())
-    )
+    return any(map(BLANK.search, texts_in(content)))

@@ -63,10 +63,11 @@ class Codex:
                 "--output-last-message", str(answer), *(["--model", model] if model else []), "-",
             ]  # fmt: skip
             code, events, errors = await self._run(command, _as_one_prompt(question.messages), work, recorded)
-            text = _beginning(answer) if answer.exists() else None
+            text = _beginning(answer) if answer.exists() else ""
         if code != 0:
-            raise NoReply("codex_exit", f"exit {code}", detail=_last_line(errors), parameters=recorded)
-        if not (text or "").strip():
+            last = next((line.strip() for line in reversed(errors.splitlines()) if line.strip()), "it said nothing")
+            raise NoReply("codex_exit", f"exit {code}", detail=last, parameters=recorded)
+        if not text.strip():
             raise NoReply("empty_answer", "codex wrote no last message", parameters=recorded)
         thread, usage = _read_events(events)
         return Reply(
@@ -140,8 +141,3 @@ def _as_one_prompt(messages):
     names = {"user": "User", "assistant": "You"}
     parts = [f"{names[message['role']]}:\n{message['content']}" for message in messages]
     return "This is a conversation so far; reply to its last message.\n\n" + "\n\n".join(parts)
-
-
-def _last_line(text):
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"

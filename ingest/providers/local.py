@@ -19,6 +19,13 @@ from ingest.warehouse import UserError, printable
 
 MOST_TOKENS = 500  # of a reply, where a study does not say; document C, appendix A.2
 USUAL_TEMPERATURE = 1.0  # the LLM's own probabilities, where a study names no temperature
+# What keeps a reply from being written: a word, what it means, and what that means for the trial.
+FAILURES = {
+    OutOfMemory: ("out_of_memory", "the pass needs more memory than there is", "fail"),
+    NotFinite: ("not_finite", "the LLM gave a logit that is no number", "fail"),
+    TooShort: ("too_few_words", "the text has fewer than three words, and so no beginning, middle and end", "fail"),
+    Stopped: ("stopped", "nobody waited for the reply", "retry"),
+}
 PARAGRAPH, LINE = re.compile(r"\n\s*\n"), re.compile(r"\n")
 
 
@@ -95,21 +102,11 @@ class Local:
         with self.busy:
             try:
                 return self._written(question, decoding, temperature, most_tokens, recorded, stop.is_set)
-            except OutOfMemory:
-                raise NoReply(
-                    "out_of_memory", "the pass needs more memory than there is", "fail", parameters=recorded
-                ) from None
-            except NotFinite:
-                raise NoReply(
-                    "not_finite", "the LLM gave a logit that is no number", "fail", parameters=recorded
-                ) from None
-            except TooShort:
-                reason = "the text has fewer than three words, and so no beginning, middle and end"
-                raise NoReply("too_few_words", reason, "fail", parameters=recorded) from None
+            except tuple(FAILURES) as error:
+                why = next(why for kind, why in FAILURES.items() if isinstance(error, kind))
+                raise NoReply(*why, parameters=recorded) from None
             except UserError as error:
                 raise NoReply("chat_template", str(error), "stop_llm", parameters=recorded) from None
-            except Stopped:
-                raise NoReply("stopped", "nobody waited for the reply", parameters=recorded) from None
 
     def _written(self, question, decoding, temperature, most_tokens, recorded, should_stop):
         text, messages = self._text_of(question.trial), question.messages

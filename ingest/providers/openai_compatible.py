@@ -26,10 +26,7 @@ THROTTLES = (408, 429, 502, 503, 504, 529)
 TEXTS, REASONING = ("text", "output_text", None), ("reasoning", "thinking", "redacted_thinking")
 OF_THE_BODY = (b"content-encoding", b"content-length", b"transfer-encoding")  # as it was sent
 MOST_BYTES = 16 << 20  # of a body, compressed or not
-LARGE, MOST_LARGE = (
-    1 << 20,
-    4,
-)  # so many bodies at a time may be larger than that, as few answers are
+LARGE, MOST_LARGE = (1 << 20, 4)  # so many bodies at a time may be larger than that, as few answers are
 
 
 def address_of(llm, endpoint) -> tuple[str, str, str]:
@@ -113,12 +110,7 @@ class OpenAICompatible:
         """Have texts made into numbers, in one call; what is no number of a text is kept as none."""
         recorded = {"model": address_of(llm, self.endpoint)[1], **llm.extra}
         response = await self._post("/embeddings", {"input": texts, **recorded}, llm, recorded)
-        facts = _of_call(response, recorded)
-        try:
-            body = _mapping(json.loads(response.content))
-        except (ValueError, RecursionError) as error:
-            raise NoReply("broken_answer", type(error).__name__, detail=str(error), **facts) from None
-        facts |= _spent(body)
+        body, facts = _taken_apart(response, recorded)
         data = body.get("data")
         entries = map(_mapping, data if isinstance(data, list) else ())
         vectors = {_whole(entry.get("index")): entry.get("embedding") for entry in entries}
@@ -161,7 +153,8 @@ class OpenAICompatible:
         facts, reason = _of_call(response, recorded) | {"detail": detail}, f"http_{status}"
         with contextlib.suppress(ValueError, RecursionError):
             facts |= _spent(json.loads(response.content))
-        if status in (400, 422) and "temperature" in detail.lower() and _sent_temperature(recorded, llm):
+        is_sent = "temperature" in recorded and "temperature" not in llm.extra  # to leave it out changes what is sent
+        if status in (400, 422) and "temperature" in detail.lower() and is_sent:
             self.without_temperature.add(llm.llm)
             return NoReply("temperature_rejected", "", "adapt", **facts)
         if "content_filter" in code or "content_policy" in code or "moderation" in code:
@@ -175,12 +168,7 @@ class OpenAICompatible:
 
     def _read(self, response, llm, recorded):
         """Take an answer apart; one without choices, or not in the agreed form, is none."""
-        facts = _of_call(response, recorded)
-        try:
-            body = _mapping(json.loads(response.content))
-        except (ValueError, RecursionError) as error:
-            raise NoReply("broken_answer", type(error).__name__, detail=str(error), **facts) from None
-        facts |= _spent(body)
+        body, facts = _taken_apart(response, recorded)
         choices = body.get("choices")
         choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
         message, failed = choice.get("message"), choice.get("error")
@@ -280,6 +268,16 @@ def _of_call(response, recorded):
     return {"http_status": response.status_code, "request_id": request_id, "parameters": recorded}
 
 
+def _taken_apart(response, recorded):
+    """Return the body of an answer, and what is known of the call; what is no JSON is no answer."""
+    facts = _of_call(response, recorded)
+    try:
+        body = _mapping(json.loads(response.content))
+    except (ValueError, RecursionError) as error:
+        raise NoReply("broken_answer", type(error).__name__, detail=str(error), **facts) from None
+    return body, facts | _spent(body)
+
+
 def _spent(body):
     """Return what an endpoint reports that a call took, whether or not there is an answer."""
     usage = _mapping(_mapping(body).get("usage"))
@@ -306,11 +304,6 @@ def _text_and_refusal(message):
     return "".join(texts) if texts else None, refusal or "".join(refusals) or None
 
 
-def _sent_temperature(recorded, llm):
-    """Tell whether leaving the temperature out would change what is sent."""
-    return "temperature" in recorded and "temperature" not in llm.extra
-
-
 def _mapping(value):
     return value if isinstance(value, dict) else {}
 
@@ -330,12 +323,11 @@ def _finite_or_nan(value):
 def _log_probabilities(given):
     """Keep the log-probabilities of the text as they came, without the tokens' bytes, which say the same twice."""
     content = _mapping(given).get("content")
-    return {"content": [_token_and_others(entry) for entry in content]} if isinstance(content, list) else None
-
-
-def _token_and_others(given):
-    others = _mapping(given).get("top_logprobs")
-    return _token(given) | ({"top_logprobs": list(map(_token, others))} if isinstance(others, list) else {})
+    if not isinstance(content, list):
+        return None
+    top = [_mapping(entry).get("top_logprobs") for entry in content]
+    others = [{"top_logprobs": [*map(_token, entry)]} if isinstance(entry, list) else {} for entry in top]
+    return {"content": [_token(entry) | more for entry, more in zip(content, others, strict=True)]}
 
 
 def _token(given):

@@ -136,14 +136,10 @@ class Simulated:
         answer, item = self.design.paradigm_of(cell.vignette).answer, self.design.items.get(cell.item)
         if answer.kind == "text" and truth.lead_share is not None:
             return self._summary(question, truth, item)
-        if (
-            answer.kind == "label"
-            and truth.known_before is not None
-            and item
-            and item.details.get("is_true") is not None
-        ):
+        details = item.details if item and answer.kind == "label" else {}
+        if truth.known_before is not None and details.get("is_true") is not None:
             return self._fact(question, truth, item)
-        if answer.kind == "label" and truth.accuracy is not None and item and item.details.get("correct"):
+        if truth.accuracy is not None and details.get("correct"):
             return self._label(item.details["correct"], answer.labels, truth, self._chance(question, "label"))
         return None
 

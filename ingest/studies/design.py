@@ -15,17 +15,10 @@ from typing import NamedTuple
 
 from ingest.paradigms.items import Item
 from ingest.paradigms.judges import Judged
-from ingest.paradigms.paradigm import AS_WRITTEN, NO_TECHNIQUE, Paradigm
-from ingest.prompts import (
-    Script,
-    prompt_version,
-    round_half_up,
-    shipped,
-    template_hash,
-    template_of,
-)
+from ingest.paradigms.paradigm import AS_WRITTEN, NO_TECHNIQUE, ArmAnchor, ArmScript, Paradigm
+from ingest.prompts import Script, prompt_version, shipped, template_hash, template_of
 from ingest.studies.llms import facts_of
-from ingest.studies.parts import Anchors, is_for
+from ingest.studies.parts import is_for
 from ingest.studies.study import Study
 
 
@@ -38,9 +31,9 @@ class Cell(NamedTuple):
     llm: str
     vignette: str
     technique: str
-    anchor_direction: str
-    anchor_value: float | None
-    temperature: float | None
+    anchor_direction: str = "none"
+    anchor_value: float | None = None
+    temperature: float | None = None
     arm: str | None = None
     item: str | None = None
     judged: str | None = None
@@ -53,8 +46,8 @@ class Cell(NamedTuple):
 
     @property
     def place(self) -> tuple:
-        """Return what has a baseline of its own: LLM, vignette and, in a paradigm, item."""
-        return (self.llm, self.vignette, self.item) if self.arm else (self.llm, self.vignette)
+        """Return what has a baseline of its own: LLM, vignette and item, which is None where there are none."""
+        return self.llm, self.vignette, self.item
 
     @property
     def key(self) -> tuple:
@@ -75,7 +68,7 @@ class Trial(NamedTuple):
 
 
 class Grid(Sequence):
-    """The cells of a study of paradigms, of which none is kept: memory does not grow with the items.
+    """The cells of a study, of which none is kept: memory does not grow with the items.
 
     Parameters
     ----------
@@ -116,12 +109,10 @@ class Design:
         self.paradigms = {paradigm.paradigm: paradigm for paradigm in getattr(study, "paradigm", ())}
         self.items = {item.item: item for paradigm in self.paradigms.values() for item in paradigm.all_items}
         self.judges = getattr(study, "judges", None)
-        self._paradigm_of_item = {
-            item.item: paradigm for paradigm in self.paradigms.values() for item in paradigm.all_items
-        }
-        self._versions, self._rules = {}, {}
+        self.rules = {vignette: self._rule(vignette) for vignette in self.vignettes}
+        self._versions = {}
         self._older = collections.defaultdict(list)
-        self._asked = ()
+        self._asked = ((), ())
         self._names = {}
 
     def recognise(self, state) -> None:
@@ -163,114 +154,118 @@ class Design:
             paradigm.version(vignette, self.techniques[technique], arm)[0]
             for vignette in self.vignettes.values()
             if vignette["paradigm"] == paradigm.paradigm
-            for technique, arm in itertools.product(self.techniques_for(paradigm), paradigm.arms)
+            for technique, arm in itertools.product(self.techniques_of(vignette["vignette"]), paradigm.arms)
         ]
 
-    def baseline_cells(self):
+    def baseline_cells(self) -> Sequence[Cell]:
         """Return the cells without anchor and technique that anchors may be multiples of."""
-        if self.paradigms:
-            return [
-                cell
-                for vignette in self.vignettes
-                if self.hangs_on_answers(vignette)
-                for cell in self._cells_of_arms(vignette, [self.paradigm_of(vignette).relative_to], [NO_TECHNIQUE])
-            ]
-        if not self.study.baselines:
-            return []
-        pairs = itertools.product([llm.llm for llm in self.study.llms], self.vignettes)
-        conditions = itertools.product(pairs, self.study.temperatures)
-        return [Cell(*pair, "no_technique", "none", None, temperature) for pair, temperature in conditions]
+        blocks = [
+            self._block(vignette, [self.base_of(vignette)], [NO_TECHNIQUE], [llm])
+            for llm, vignette in itertools.product(self._llms, self.vignettes)
+            if (self.hangs_on_answers(vignette) if self.paradigms else self.study.baselines)
+        ]
+        return Grid(blocks, self._cell_of_arm)
 
-    def anchored_cells(self, anchors: dict[tuple, dict]) -> Sequence[Cell]:
-        """Return the cells of all techniques under anchors, none where a place lacks an anchor."""
-        if self.paradigms:
-            return self._cells_of_derived_anchors(anchors)
-        cells = []
-        for llm, vignette, technique, temperature in itertools.product(
-            self.study.llms, self.vignettes, self.techniques.values(), self.study.temperatures
-        ):
-            pairs = list(anchors.get((llm.llm, vignette), {}).items())
-            if technique.get("is_also_unanchored"):
-                pairs.insert(0, ("none", None))
-            cells += [
-                Cell(llm.llm, vignette, technique["technique"], direction, value, temperature)
-                for direction, value in pairs
-            ]
-        return cells
-
-    def paradigm_cells(self) -> Sequence[Cell]:
-        """Return the cells of the paradigms that can be asked at once: every technique in every arm, with every item.
+    def first_cells(self) -> Sequence[Cell]:
+        """Return the cells that can be asked at once: in anchoring the baselines, else every technique in every arm.
 
         The arms whose anchors hang on answers are left out, and techniques in the arm that all is relative to.
         """
+        if not self.paradigms:
+            return self.baseline_cells()
         blocks = []
         for vignette in self.vignettes:
-            if paradigm := self.paradigm_of(vignette):
-                base = paradigm.relative_to
-                first = [arm for arm in paradigm.arms if arm != base and not self.hangs_on_answers(vignette, arm)]
-                if base:
-                    names = [*dict.fromkeys([NO_TECHNIQUE, *self.techniques_for(paradigm)])]
-                    plain = [name for name in names if paradigm.asks(base, self._technique(name))]
-                    blocks.append(self._block(vignette, [base], plain))
-                blocks += [self._block(vignette, first, self.techniques_for(paradigm))] if first else []
-        return Grid(blocks, self._arm_cell)
+            base, arms = self.base_of(vignette), self.paradigm_of(vignette).arms
+            first = [arm for arm in arms if arm != base and not self.hangs_on_answers(vignette, arm)]
+            blocks += [self._block(vignette, [base], self.plain_techniques(vignette))] if base else []
+            blocks += [self._block(vignette, first, self.techniques_of(vignette))] if first else []
+        return Grid(blocks, self._cell_of_arm)
 
-    def _cells_of_arms(self, vignette, arms, techniques):
-        return Grid([self._block(vignette, arms, techniques)], self._arm_cell)
+    def anchored_cells(self, anchors: dict[tuple, dict]) -> Sequence[Cell]:
+        """Return the cells of the arms whose anchors are decided with all techniques, none where a place lacks one.
 
-    def _block(self, vignette, arms, techniques):
-        items = [item.item for item in self.paradigm_of(vignette).all_items] or [None]
-        llms = [llm.llm for llm in self.study.llms]
-        return llms, [vignette], techniques, self.study.temperatures, arms, items
-
-    def _arm_cell(self, llm, vignette, technique, temperature, arm, item):
-        cell = Cell(llm, vignette, technique, "none", None, temperature, arm, item)
-        return cell._replace(anchor_value=self.anchor_value(cell, {}))
-
-    def _cells_of_derived_anchors(self, anchors):
-        """Return the cells of the arms whose anchors hang on answers, for each LLM, vignette and item that has them."""
+        In anchoring, techniques that are asked without an anchor too are asked with the others.
+        """
         blocks = []
-        for vignette in self.vignettes:
-            techniques = self.techniques_for(self.paradigm_of(vignette))
-            for arm in sorted(self.arms_to_decide(vignette)):
-                places = [place for place, by_arm in anchors.items() if place[1] == vignette and arm in by_arm]
-                blocks += [(places, techniques, self.study.temperatures, [arm])] if places else []
+        for llm, vignette in itertools.product(self._llms, self.vignettes):
+            places = collections.defaultdict(list)
+            for item in self.items_of(vignette):
+                places[tuple(anchors.get((llm, vignette, item), ()))].append((llm, vignette, item))
+            for technique, arms in itertools.product(self.techniques_of(vignette), places):
+                also = ["none"] if not self.paradigms and self._is_also_unanchored(technique) else []
+                blocks.append((places[arms], [technique], self.study.temperatures, [*also, *arms]))
 
         def cell(place, technique, temperature, arm):
-            llm, vignette, item = place
-            return Cell(llm, vignette, technique, "none", anchors[place][arm], temperature, arm, item)
+            return self._cell(*place[:2], technique, temperature, arm, place[2], anchors.get(place, {}).get(arm))
 
         return Grid(blocks, cell)
 
+    def _block(self, vignette, arms, techniques, llms=None):
+        return llms or self._llms, [vignette], techniques, self.study.temperatures, arms, self.items_of(vignette)
+
+    def _cell_of_arm(self, llm, vignette, technique, temperature, arm, item):
+        cell = self._cell(llm, vignette, technique, temperature, arm, item, None)
+        return cell._replace(anchor_value=self.anchor_value(cell, {}))
+
+    def _cell(self, llm, vignette, technique, temperature, arm, item, value):
+        """Return a cell; in anchoring an arm is the direction of its anchor."""
+        if self.paradigms:
+            return Cell(llm, vignette, technique, "none", value, temperature, arm, item)
+        return Cell(llm, vignette, technique, arm or "none", value, temperature)
+
+    @property
+    def _llms(self):
+        return [llm.llm for llm in self.study.llms]
+
+    def items_of(self, vignette: str) -> list[str | None]:
+        """Return the items that a vignette is asked with; None where it stands for itself."""
+        paradigm = self.paradigm_of(vignette)
+        return [item.item for item in (paradigm.all_items if paradigm else ())] or [None]
+
+    def anchor_places(self) -> list[tuple]:
+        """Return each LLM, vignette and item that anchors are decided for."""
+        names = [name for name in self.vignettes if self.arms_to_decide(name)]
+        return [(llm, name, item) for name in names for llm in self._llms for item in self.items_of(name)]
+
+    def anchors_of(self, vignette: str) -> dict[str, ArmAnchor]:
+        """Return the anchors of a vignette by arm: in anchoring, by direction."""
+        if paradigm := self.paradigm_of(vignette):
+            return paradigm.anchors
+        ((kind, numbers),) = self.rules[vignette].items()
+        return {
+            direction: ArmAnchor(of="none", times=number) if kind == "proportional" else ArmAnchor(value=number)
+            for direction, number in numbers.items()
+        }
+
     def hangs_on_answers(self, vignette: str, arm: str | None = None) -> bool:
         """Tell whether the anchors of a vignette, or that of an arm, are known only when baselines are answered."""
-        if paradigm := self.paradigm_of(vignette):
-            anchors = paradigm.anchors.values() if arm is None else filter(None, [paradigm.anchors.get(arm)])
-            return any(anchor.hangs_on_answers for anchor in anchors)
-        return "proportional" in self.rule(vignette)
+        anchors = self.anchors_of(vignette)
+        return any(anchors[name].hangs_on_answers for name in anchors if arm in (None, name))
+
+    def arms_to_decide(self, vignette: str) -> list[str]:
+        """Return the directions or arms of a vignette whose anchors are decided while it is asked."""
+        anchors = self.anchors_of(vignette)
+        return [arm for arm in anchors if anchors[arm].hangs_on_answers or not self.paradigms]
 
     def base_of(self, vignette: str) -> str | None:
         """Return the arm of a vignette that is asked first; None in anchoring."""
         paradigm = self.paradigm_of(vignette)
         return paradigm.relative_to if paradigm else None
 
-    def anchor_places(self) -> list[tuple]:
-        """Return each LLM and vignette that anchors are decided for; in a paradigm also the item."""
-        llms = [llm.llm for llm in self.study.llms]
-        if not self.paradigms:
-            return [*itertools.product(llms, self.vignettes)]
-        return [
-            (llm, vignette, item)
-            for vignette in self.vignettes
-            if self.hangs_on_answers(vignette)
-            for llm, item in itertools.product(
-                llms, [item.item for item in self.paradigm_of(vignette).all_items] or [None]
-            )
-        ]
+    def plain_techniques(self, vignette: str) -> list[str]:
+        """Return the techniques that are asked in the arm that others hang on: mostly none is."""
+        has_base = self.base_of(vignette) or self.study.baselines
+        also = [name for name in self.techniques_of(vignette) if self._is_also_unanchored(name)]
+        return [*dict.fromkeys([NO_TECHNIQUE, *also] if has_base else also)]
 
-    def techniques_for(self, paradigm: Paradigm) -> list[str]:
-        """Return the techniques that are for what a paradigm asks for."""
-        return [name for name, technique in self.techniques.items() if is_for(technique, paradigm.answer.kind)]
+    def _is_also_unanchored(self, technique):
+        return self.techniques[technique].get("is_also_unanchored", False)
+
+    def techniques_of(self, vignette: str) -> list[str]:
+        """Return the techniques that a vignette is asked with in the other arms."""
+        paradigm = self.paradigm_of(vignette)
+        kind = paradigm.answer.kind if paradigm else "number"
+        return [name for name, technique in self.techniques.items() if is_for(technique, kind)]
 
     def judgement_cells(self, judged: Mapping[str, Judged]) -> Sequence[Cell]:
         """Return the cells of the judgements: every judge, every text that was decided on, in each of its roles."""
@@ -284,10 +279,8 @@ class Design:
 
         def cell(judge, text):
             name, role, item = text
-            return Cell(
-                judge, judges.paradigm, "no_technique", "none", None, judges.temperature, item=item, judged=name,
-                role=role,
-            )  # fmt: skip
+            more = {"item": item, "judged": name, "role": role}
+            return Cell(judge, judges.paradigm, NO_TECHNIQUE, temperature=judges.temperature, **more)
 
         return Grid([([judge.llm for judge in judges.llms], texts)], cell)
 
@@ -315,7 +308,9 @@ class Design:
         return [item for item in items if self.judges.text is None or self.judges.original(item).strip()]
 
     def treatments(self, vignette: str) -> list[tuple[bool, str | None]]:
-        """Return what a vignette can be asked with: whether anchored, and in which arm of its paradigm."""
+        """Return what a vignette can be asked with: whether anchored, and in which arm; of judgements, the roles."""
+        if self.judges and vignette == self.judges.paradigm:
+            return [(False, role) for role in self.judges.roles]
         paradigm = self.paradigm_of(vignette)
         if not paradigm:
             return [(False, None), (True, None)]
@@ -331,16 +326,14 @@ class Design:
         It hangs on the vignette, the item and the replicate, so that LLMs, techniques and, if the paradigm says so,
         arms see the same order.
         """
-        options = self.vignettes[cell.vignette]["arms"][cell.arm].get("options") if cell.arm else None
+        arms = self.vignettes[cell.vignette]["arms"] if cell.arm else {}
+        options = arms[cell.arm].get("options") if arms else None
         if not options:
             return None
         rule = self.paradigm_of(cell.vignette).options
         if rule.order == AS_WRITTEN:
             return tuple(options)
-        of_all = itertools.chain.from_iterable(
-            treatment["options"] for treatment in self.vignettes[cell.vignette]["arms"].values()
-        )
-        order = sorted({*of_all})
+        order = sorted({option for treatment in arms.values() for option in treatment["options"]})
         seed = [self.study.order_seed, "options", cell.vignette, cell.item, replicate]
         random.Random(json.dumps(seed if rule.same_across_arms else [*seed, cell.arm])).shuffle(order)
         return tuple(option for option in order if option in options)
@@ -350,36 +343,17 @@ class Design:
     ) -> dict[tuple, dict[str, float]]:
         """Derive anchors by the study's rule, by direction or arm, leaving out those that come to the same value.
 
-        In a paradigm, arms whose anchors are decided keep these.
+        Arms whose anchors are decided keep these.
         """
         anchors = {}
-        if self.paradigms:
-            for place in self.anchor_places():
-                if baseline := baselines.get(place):
-                    of_arms = self.paradigm_of(place[1]).anchors.items()
-                    numbers = {arm: anchor.number(baseline) for arm, anchor in of_arms if anchor.hangs_on_answers}
-                    numbers |= decided.get(place, {})
-                    if self._are_told_apart(place[1], numbers):
-                        anchors[place] = numbers
-            return anchors
-        for llm, (name, vignette) in itertools.product(self.study.llms, self.vignettes.items()):
-            rule = Anchors.model_validate(vignette["anchors"]) if vignette.get("anchors") else self.study.anchors
-            if rule.fixed:
-                anchors[llm.llm, name] = {"low": rule.fixed.low, "high": rule.fixed.high}
-                continue
-            baseline = baselines.get((llm.llm, name))
-            if baseline is None:
-                continue
-            low, high = (round_half_up(baseline, factor) for factor in (rule.proportional.low, rule.proportional.high))
-            if low < high:
-                anchors[llm.llm, name] = {"low": low, "high": high}
+        for place in self.anchor_places():
+            if (baseline := baselines.get(place)) or not self.hangs_on_answers(place[1]):
+                of_arms = self.anchors_of(place[1])
+                numbers = {arm: of_arms[arm].number(baseline) for arm in self.arms_to_decide(place[1])}
+                numbers |= decided.get(place, {})
+                if self._are_told_apart(place[1], numbers):
+                    anchors[place] = numbers
         return anchors
-
-    def anchor_rule(self, cell: Cell, decided: dict | None) -> dict | None:
-        """Return the rule that gave a cell its anchor, given the record of what was decided of its place."""
-        if cell.arm:
-            return self.rule(cell.vignette).get(cell.arm)
-        return decided and decided["rule"]
 
     def anchor_value(self, cell: Cell, anchors: Mapping[tuple, dict]) -> float | None:
         """Return the anchor that a cell has, given those that were decided of each place by direction or arm."""
@@ -391,6 +365,8 @@ class Design:
     def _are_told_apart(self, vignette, numbers):
         """Tell whether the two prompts of each contrast say something else, with these anchors."""
         paradigm = self.paradigm_of(vignette)
+        if paradigm is None:
+            return numbers["low"] < numbers["high"]
 
         def words(arm):
             anchor = paradigm.anchors.get(arm)
@@ -399,21 +375,6 @@ class Design:
 
         are_told = all(paradigm.anchors[arm].is_told(number) for arm, number in numbers.items())
         return are_told and all(len(pair) < 2 or words(pair[0]) != words(pair[1]) for pair in paradigm.contrasts)
-
-    def asks(self, cell: Cell, anchors: Mapping[tuple, dict]) -> bool:
-        """Tell whether the study asks a cell of a paradigm now, given the anchors that were decided."""
-        paradigm = self.paradigm_of(cell.vignette) if cell.vignette in self.vignettes else None
-        if paradigm is None or cell.arm not in paradigm.arms or cell.temperature not in self.study.temperatures:
-            return False
-        of_item = self._paradigm_of_item.get(cell.item) if paradigm.all_items else cell.item or paradigm
-        if of_item is not paradigm or all(llm.llm != cell.llm for llm in self.study.llms):
-            return False
-        is_base = cell.arm == paradigm.relative_to
-        if cell.technique not in [*([NO_TECHNIQUE] if is_base else []), *self.techniques_for(paradigm)]:
-            return False
-        return paradigm.asks(cell.arm, self._technique(cell.technique)) and (
-            cell.anchor_value == self.anchor_value(cell, anchors)
-        )
 
     def trials(self, cells: Sequence[Cell], phase: str, replicates: range, llms: Collection[str] | None = None):
         """Yield the trials of a phase, block after block; each block holds every cell once, in an order of its own.
@@ -430,36 +391,22 @@ class Design:
                     yield self.trial(cell, replicate, phase, order_index)
                 order_index += 1
 
-    def trial(
-        self, cell: Cell, replicate: int, phase: str, order_index: int, attempt_of: str | None = None
-    ) -> Trial:  # fmt: skip
+    def trial(self, cell: Cell, replicate: int, phase: str, order_index: int, attempt_of: str | None = None) -> Trial:
         """Return a trial of a cell, with its id and the order of its options."""
         order = self.option_order(cell, replicate)
-        return Trial(self._id(cell, replicate, order), cell, replicate, phase, order_index, attempt_of, order)
+        hashes = self.prompt_hashes(*cell.asked_with)
+        name = self.vignettes[cell.vignette]["paradigm"] if cell.arm else None
+        is_renamed = cell.arm and self._names.get(cell.vignette, name) != name  # since the vignette was asked first
+        more = [part for part in (order, self.run, {"paradigm": name} if is_renamed else None) if part]
+        keys = (json.dumps([self.study.study, *cell.key, prompt_hash, replicate, *more]) for prompt_hash in hashes)
+        ids = [hashlib.sha256(key.encode()).hexdigest()[:32] for key in keys]
+        closed, open_calls = self._asked
+        trial_id = next((one for one in ids if one.encode() in closed or one in open_calls), ids[0])
+        return Trial(trial_id, cell, replicate, phase, order_index, attempt_of, order)
 
     def trial_id(self, cell: Cell, replicate: int) -> str:
         """Hash what makes a trial that trial; one that a recognised spool holds keeps the id that it has there."""
-        return self._id(cell, replicate, self.option_order(cell, replicate))
-
-    def _id(self, cell, replicate, order):
-        hashes = self.prompt_hashes(*cell.asked_with)
-        ids = [self._hashed(cell, prompt_hash, replicate, order) for prompt_hash in hashes]
-        return next((trial_id for trial_id in ids if self._is_asked(trial_id)), ids[0])
-
-    def _hashed(self, cell, prompt_hash, replicate, order):
-        more = [part for part in (order, self.run, self._new_name(cell)) if part]
-        key = json.dumps([self.study.study, *cell.key, prompt_hash, replicate, *more])
-        return hashlib.sha256(key.encode()).hexdigest()[:32]
-
-    def _new_name(self, cell):
-        """Return the name of the paradigm of a trial where its vignette was asked first under another one."""
-        name = self.vignettes[cell.vignette]["paradigm"] if cell.arm else None
-        first = self._names.get(cell.vignette, name) if cell.arm else None
-        return None if first == name else {"paradigm": name}
-
-    def _is_asked(self, trial_id):
-        closed, open_calls = self._asked or ((), ())
-        return trial_id.encode() in closed or trial_id in open_calls
+        return self.trial(cell, replicate, "", 0).trial_id
 
     def prompt_hashes(self, vignette: str, technique: str, is_anchored: bool, arm: str | None = None) -> list[str]:
         """Return the hash of a template, and those that it has in a recognised spool."""
@@ -469,18 +416,17 @@ class Design:
     def version(self, vignette: str, technique: str, is_anchored: bool, arm: str | None = None) -> tuple[str, str]:
         """Return the hash of the template of a vignette, a technique and an arm or a role, and the template."""
         key = (vignette, technique, is_anchored, arm)
-        if key not in self._versions and self.judges and vignette == self.judges.paradigm:
-            self._versions[key] = self.judges.prompt_version(arm)
-        elif key not in self._versions and arm:
-            self._versions[key] = self.paradigm_of(vignette).version(
-                self.vignettes[vignette], self._technique(technique), arm, self.study.answer_format
-            )
-        elif key not in self._versions:
-            self._versions[key] = prompt_version(
-                self.vignettes[vignette], self._technique(technique), self.study.answer_format,
-                self.study.second_anchor, is_anchored=is_anchored,
-            )  # fmt: skip
+        if key not in self._versions:
+            self._versions[key] = self._new_version(*key)
         return self._versions[key]
+
+    def _new_version(self, vignette, technique, is_anchored, arm):
+        if self.judges and vignette == self.judges.paradigm:
+            return self.judges.prompt_version(arm)
+        words, form = (self.vignettes[vignette], self._technique(technique)), self.study.answer_format
+        if arm:
+            return self.paradigm_of(vignette).version(*words, arm, form)
+        return prompt_version(*words, form, self.study.second_anchor, is_anchored=is_anchored)
 
     def known_anchors(self, decided: list[dict]) -> dict[tuple, dict]:
         """Return of each place that the study asks the last record on each direction or arm, by the rule of today."""
@@ -495,28 +441,20 @@ class Design:
         """Tell whether what was decided of an arm is by the rule of today, and from answers to the words of today."""
         vignette = record["vignette"]
         if "arms" not in record:
-            return record["rule"] == self.rule(vignette)
+            return record["rule"] == self.rules[vignette]
         hashes = self.prompt_hashes(vignette, NO_TECHNIQUE, False, self.base_of(vignette))
-        is_of_words = (
-            record.get("prompt_version") in hashes and record.get("paradigm") == self.paradigm_of(vignette).paradigm
+        is_of_paradigm = record.get("paradigm") == self.paradigm_of(vignette).paradigm
+        return (
+            is_of_paradigm
+            and record.get("prompt_version") in hashes
+            and record["rule"].get(arm) == self.rules[vignette].get(arm)
         )
-        return is_of_words and record["rule"].get(arm) == self.rule(vignette).get(arm)
 
-    def arms_to_decide(self, vignette: str) -> set[str]:
-        """Return the directions or arms of a vignette whose anchors are decided while it is asked."""
-        if paradigm := self.paradigm_of(vignette):
-            return {arm for arm, anchor in paradigm.anchors.items() if anchor.hangs_on_answers}
-        return {"low", "high"}
-
-    def rule(self, vignette: str) -> dict:
+    def _rule(self, vignette):
         """Return the rule that gives the anchors of a vignette: in a paradigm, by arm."""
         if paradigm := self.paradigm_of(vignette):
-            if vignette not in self._rules:
-                anchors = paradigm.anchors.items()
-                self._rules[vignette] = {arm: anchor.model_dump(exclude_none=True) for arm, anchor in anchors}
-            return self._rules[vignette]
-        rule = self.vignettes[vignette].get("anchors") or self.study.anchors.model_dump(exclude_none=True)
-        return {name: values for name, values in rule.items() if values}
+            return {arm: anchor.model_dump(exclude_none=True) for arm, anchor in paradigm.anchors.items()}
+        return self.vignettes[vignette].get("anchors") or self.study.anchors.model_dump(exclude_none=True)
 
     def _technique(self, name):
         return self.techniques.get(name) or shipped("techniques")[name]  # a baseline is asked without a technique
@@ -525,10 +463,9 @@ class Design:
         """Return what is said in a trial of a cell."""
         vignette, technique = self.vignettes[cell.vignette], self._technique(cell.technique)
         if cell.arm:
-            return self.paradigm_of(cell.vignette).script(
-                vignette, technique, cell.arm, self.items.get(cell.item), option_order, self.study.answer_format,
-                facts_of(cell.llm), cell.anchor_value,
-            )  # fmt: skip
+            form, item = self.paradigm_of(cell.vignette).asked(self.study.answer_format), self.items.get(cell.item)
+            facts = facts_of(cell.llm)
+            return ArmScript(vignette, technique, cell.arm, item, option_order, form, facts, cell.anchor_value)
         second = self.study.second_anchor if cell.anchor_value is not None else None
         return Script(vignette, technique, cell.anchor_value, second, self.study.answer_format, facts_of(cell.llm))
 
@@ -540,11 +477,9 @@ def anchors_in(record: dict) -> dict[str, float]:
 
 def place_of(record: dict) -> tuple:
     """Return of which place a record says what was decided, as of `Cell.place`."""
-    return (record["llm"], record["vignette"], *([record["item"]] if "item" in record else []))
+    return record["llm"], record["vignette"], record.get("item")
 
 
 def values_of(decided: Mapping[tuple, dict]) -> dict[tuple, dict[str, float]]:
     """Return the anchors of each place by direction or arm, given the records on them."""
-    return {
-        place: {arm: anchors_in(record)[arm] for arm, record in by_arm.items()} for place, by_arm in decided.items()
-    }
+    return {place: {arm: anchors_in(record)[arm] for arm, record in arms.items()} for place, arms in decided.items()}

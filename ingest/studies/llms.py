@@ -5,22 +5,12 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 import yaml
 from pydantic import AfterValidator, Field, model_validator
 
 from ingest.local import DEVICES, DTYPES
-from ingest.texts.files import (
-    KEYS,
-    NO_KEYS,
-    Finite,
-    LlmId,
-    NotNegative,
-    Part,
-    Positive,
-    Share,
-)
+from ingest.texts.files import KEYS, NO_KEYS, Finite, LlmId, NotNegative, Part, Positive, Share, web_parts
 from ingest.warehouse import ROOT
 
 SIMULATED = Path(__file__).resolve().parents[1] / "providers" / "simulated.yaml"
@@ -81,12 +71,8 @@ class Truth(Part):
 
 
 def _web_address(value):
-    try:
-        parts = urlsplit(value)
-        is_one = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        is_one = False
-    if not is_one:
+    parts = web_parts(value)
+    if parts is None:
         raise ValueError("should be an address such as https://host/v1")
     if parts.username or parts.password or parts.query:
         raise ValueError("should hold no key, user or password: name the variable that holds the key in api_key_env")
@@ -130,28 +116,24 @@ class Llm(Part):
     simulated: Truth | None = None
 
     @model_validator(mode="after")
-    def _is_local_or_not(self):
+    def _is_of_its_kind(self):
         if (self.provider == "local") != (self.engine == "local"):
             raise ValueError("should say `engine: local` and no provider if it runs on this machine")
         of_others = ("base_url", "api_key_env", "top_logprobs", "extra") if self.engine else ("device", "dtype")
         if idle := [key for key in of_others if getattr(self, key)]:
             where = "is asked at an endpoint" if self.engine else "runs on this machine (`engine: local`)"
             raise ValueError(f"{idle[0]} is for an LLM that {where}")
-        return self
-
-    @property
-    def is_free(self) -> bool:
-        """Whether its answers cost nothing, since nobody else is asked."""
-        return self.provider in ("simulated", "local")
-
-    @model_validator(mode="after")
-    def _is_simulated_or_not(self):
         is_simulated = self.provider == "simulated"
         if is_simulated != (self.simulated is not None) or is_simulated != self.llm.startswith("sim/"):
             raise ValueError(
                 "should be named sim/..., with its truth under `simulated`, if it is simulated, and else neither"
             )
         return self
+
+    @property
+    def is_free(self) -> bool:
+        """Whether its answers cost nothing, since nobody else is asked."""
+        return self.provider in ("simulated", "local")
 
 
 class Endpoint(Part):
@@ -165,18 +147,16 @@ def _full_llm(entry):
     entry = {"llm": entry} if isinstance(entry, str) else entry
     if not isinstance(entry, dict):
         raise ValueError("should be an id such as vendor/name, or a mapping with one under the key llm")
-    if entry.get("simulated"):
-        return {"provider": "simulated", **entry}
-    if entry.get("engine") == "local":
+    if entry.get("engine") == "local" and not entry.get("simulated"):
         return {"provider": "local", **entry}
-    if str(entry.get("llm", "")).startswith("sim/"):
+    if str(entry.get("llm", "")).startswith("sim/") and not entry.get("simulated"):
         named = simulated_respondents()
         if entry["llm"] not in named:
             raise ValueError(
                 f"{entry['llm']} is not a simulated respondent ({', '.join(named)}): state its truth under `simulated`"
             )
-        return {"provider": "simulated", **entry, "simulated": named[entry["llm"]]}
-    return entry
+        entry = entry | {"simulated": named[entry["llm"]]}
+    return {"provider": "simulated", **entry} if entry.get("simulated") else entry
 
 
 @cache

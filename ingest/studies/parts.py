@@ -8,20 +8,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ingest.local.settings import Decoding
 from ingest.paradigms.paradigm import multiples_of_anchoring
-from ingest.prompts import (
-    placeholders,
-    shipped,
-)
+from ingest.prompts import placeholders, shipped, shipped_entry
 from ingest.prompts.steps import CHUNK, REPLY, as_steps, numbers_in
-from ingest.texts.files import (
-    Finite,
-    Name,
-    NotNegative,
-    Part,
-    Positive,
-    Share,
-    refuse_turned_range,
-)
+from ingest.texts.files import Finite, Name, NotNegative, Part, Positive, Share, refuse_turned_range
 
 
 class Multiples(Part):
@@ -155,9 +144,8 @@ def _in_order(steps):
     for number, step in enumerate(steps):
         later = [reply for reply in numbers_in(placeholders(step.prompt), REPLY) if reply > number]
         if later:
-            n_before = (
-                ("no reply comes", "only one reply comes")[number] if number < 2 else f"only {number} replies come"
-            )
+            few = {0: "no reply comes", 1: "only one reply comes"}
+            n_before = few.get(number, f"only {number} replies come")
             raise ValueError(f"step {number + 1} names {{reply_{later[0]}}}, and {n_before} before it")
     return steps
 
@@ -188,13 +176,9 @@ class Technique(Part):
     decoding: Decoding | None = None
 
     @model_validator(mode="after")
-    def _decodes_here(self):
+    def _opens(self):
         if (self.engine is None) != (self.decoding is None):
             raise ValueError("should say both `engine: local` and `decoding`, or neither")
-        return self
-
-    @model_validator(mode="after")
-    def _opens(self):
         if (self.turns is None) == (self.steps is None):
             raise ValueError("should hold one of turns and steps")
         if self.steps:
@@ -219,9 +203,8 @@ class Technique(Part):
             names = placeholders(step.prompt)
             chunks = numbers_in(names, CHUNK)
             if chunks and (self.chunks is None or chunks[-1] > self.chunks.n):
-                n_chunks = (
-                    f"there are only {self.chunks.n}" if self.chunks else "`chunks` does not say how many there are"
-                )
+                unsaid = "`chunks` does not say how many there are"
+                n_chunks = f"there are only {self.chunks.n}" if self.chunks else unsaid
                 raise ValueError(f"steps: step {number} names {{chunk_{chunks[-1]}}}, and {n_chunks}")
             if "shuffled" in names and self.shuffle_seed is None:
                 raise ValueError(f"steps: step {number} names {{shuffled}}, and there is no shuffle_seed")
@@ -242,16 +225,14 @@ def is_for(technique: dict, kind: str) -> bool:
 
 def _in_full(entry, key, kind):
     """Take a name for the shipped entry of that name, and a mapping as an entry or as changes of the shipped one."""
-    entries = shipped(f"{key}s")
     entry = {key: entry} if isinstance(entry, str) else entry
     if not isinstance(entry, dict) or not isinstance(entry.get(key), str):
         raise ValueError(f"should be a name, or a mapping with a name under the key {key}")
     name = entry[key]
-    if name not in entries and len(entry) == 1:
-        raise ValueError(f"{name} is not a shipped {key} ({', '.join(entries)}): write it out in full, with its text")
-    if name in entries and "ranked" in entry:
+    own = shipped_entry(key, name) if len(entry) == 1 else shipped(f"{key}s").get(name, {})
+    if own and "ranked" in entry:
         raise ValueError(f"{name} is shipped, and seeds/techniques.csv says whether it is ranked: leave `ranked` away")
-    return kind.model_validate({**entries.get(name, {}), **entry}).model_dump(exclude_none=True)
+    return kind.model_validate({**own, **entry}).model_dump(exclude_none=True)
 
 
 FullVignette = Annotated[dict, BeforeValidator(partial(_in_full, key="vignette", kind=Vignette))]

@@ -9,27 +9,12 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from ingest.paradigms.judges import Judging
-from ingest.paradigms.paradigm import ANCHORING, PARTS, Paradigm, WrongItems, count_by_vignette, load_paradigm
-from ingest.prompts import (
-    ANSWER_FORMATS,
-    names_cutoff,
-    placeholders,
-    shipped,
-    words_named,
-)
+from ingest.paradigms.paradigm import ANCHORING, NO_TECHNIQUE, PARTS, Paradigm, WrongItems, load_paradigm
+from ingest.prompts import ANSWER_FORMATS, names_cutoff, placeholders, shipped, words_named
 from ingest.prompts.words import has_blank
 from ingest.studies.llms import Endpoint, Llm, _full_llm, knowledge_cutoffs
 from ingest.studies.parts import Anchors, FullTechnique, FullVignette, Limits, StoppingRule, is_for
-from ingest.texts.files import (
-    Finite,
-    Mistake,
-    Name,
-    Part,
-    Temperature,
-    parse_checked,
-    perhaps,
-    text_of,
-)
+from ingest.texts.files import Finite, Mistake, Name, Part, Temperature, parse_checked, perhaps, refuse_twice, text_of
 from ingest.warehouse import printable
 
 FOLDER = Path(__file__).resolve().parent
@@ -69,38 +54,59 @@ class Study(Part):
 
     @model_validator(mode="after")
     def _fits_together(self):
-        for key, names in (
-            ("llms", [llm.llm for llm in self.llms]),
-            ("vignettes", [vignette["vignette"] for vignette in self.vignettes]),
-            ("techniques", [technique["technique"] for technique in self.techniques]),
-            ("temperatures", self.temperatures),
-        ):
-            if twice := [name for name in names if names.count(name) > 1]:
-                raise ValueError(f"{key}: {twice[0]} stands there twice")
+        for key, names in self._named().items():
+            refuse_twice(key, names)
+        self._check_form()
+        self._check_kinds()
+        self._check_words()
+        self._check_cutoffs()
+        for llm in self.llms:
+            self._check_truth(llm)
+        self._check_engines()
+        return self
+
+    def _named(self):
+        """Return what should stand there once, by key."""
+        return {
+            "llms": [llm.llm for llm in self.llms],
+            "vignettes": [vignette["vignette"] for vignette in self.vignettes],
+            "techniques": [technique["technique"] for technique in self.techniques],
+            "temperatures": self.temperatures,
+        }
+
+    def _check_form(self):
+        """Hold against each other what is said for the whole study."""
         if self.anchors.proportional and not self.baselines:
             raise ValueError("baselines: anchors that are proportional to baselines need them")
         form = ANSWER_FORMATS.get(self.answer_format, self.answer_format)
         if unknown := sorted(placeholders(form) - {"response_unit"}):
             raise ValueError(f"answer_format: it says {{{unknown[0]}}}, and only {{response_unit}} is filled in")
-        for vignette in self.vignettes:
-            parts = {"case_text", "anchor_text", "second_anchor_text", "question_text"}
-            words = {"answer_format", "opening", *parts, *vignette.get("words", {})}
-            if self.second_anchor is not None and not vignette.get("second_anchor"):
-                raise ValueError(f"second_anchor: vignette {vignette['vignette']} has no words for it")
-            for technique in self.techniques:
+        if self.second_anchor is not None:
+            for vignette in self.vignettes:
+                if not vignette.get("second_anchor"):
+                    raise ValueError(f"second_anchor: vignette {vignette['vignette']} has no words for it")
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of answer that each paradigm asks for."""
+        return {ANCHORING: "number"}
+
+    def _kind(self, vignette):
+        return self.kinds[vignette.get("paradigm", ANCHORING)]
+
+    def _check_words(self):
+        """Hold the words of the techniques against those of the vignettes."""
+        for vignette, technique in itertools.product(self.vignettes, self.techniques):
+            for words in self._words_of(vignette) if is_for(technique, self._kind(vignette)) else ():
                 if missing := sorted(words_named(technique) - words):
                     raise ValueError(
                         f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "
                         f"vignette {vignette['vignette']}"
                     )
-        self._check_kinds(["number"], ANCHORING)
-        self._check_cutoffs()
-        for llm, vignette in itertools.product(self.llms, self.vignettes):
-            _check_baseline(llm, vignette["vignette"])
-        for llm in self.llms:
-            _check_techniques(llm, self.techniques)
-        self._check_engines()
-        return self
+
+    def _words_of(self, vignette):
+        """Yield, for each way in which a vignette is asked, what a technique can name."""
+        yield {*PARTS, "second_anchor_text", *vignette.get("words", {})}
 
     def _check_engines(self):
         """Hold what techniques do to the decoding of an LLM against where it runs, and at which temperature."""
@@ -119,14 +125,31 @@ class Study(Part):
                     "it changes the temperature alone: leave 0 or the technique away"
                 )
 
-    def _check_kinds(self, kinds, what):
+    def _check_kinds(self):
         """Refuse a technique that is for no kind of answer that is asked for."""
+        kinds = sorted({*self.kinds.values()})
         for technique in self.techniques:
             if not any(is_for(technique, kind) for kind in kinds):
                 raise ValueError(
                     f"techniques: {technique['technique']} is for answers of the kind "
-                    f"{' or '.join(technique['answer_kinds'])}, and {what} asks for a {' or a '.join(kinds)}"
+                    f"{' or '.join(technique['answer_kinds'])}, and {' or '.join(self.kinds)} asks for a "
+                    f"{' or a '.join(kinds)}"
                 )
+
+    def _check_truth(self, llm):
+        """Refuse a simulated respondent of which nobody says what it answers, or that states what nobody asks."""
+        stated, names = llm.simulated, {*shipped("techniques"), *self._named()["techniques"]}
+        for vignette in self.vignettes if stated else ():
+            if self._kind(vignette) == "number" and (name := vignette["vignette"]) not in stated.baselines:
+                raise ValueError(
+                    f"llms: {llm.llm} has no baseline for vignette {name}: give it one under simulated, as in "
+                    f"{{baselines: {{{name}: NUMBER}}}}"
+                )
+        if unknown := [name for name in (stated.techniques if stated else ()) if name not in names]:
+            raise ValueError(
+                f"llms: {llm.llm} states under `simulated` what {unknown[0]} does, which is no technique of the study, "
+                f"nor a shipped one{perhaps(unknown[0], names)}"
+            )
 
     def _check_cutoffs(self):
         """Refuse a technique that would tell an LLM a knowledge cutoff that nobody has written down."""
@@ -144,6 +167,11 @@ class Study(Part):
         return self.llms
 
     @property
+    def are_simulated(self) -> bool:
+        """Whether no LLM is asked."""
+        return all(llm.provider == "simulated" for llm in self.all_llms)
+
+    @property
     def cautions(self) -> list[str]:
         """What can be asked and still leaves a question open, in sentences."""
         blank = [
@@ -153,14 +181,12 @@ class Study(Part):
             for entry in entries
             if has_blank(entry)
         ]
-        sentences = [*blank, *self._misspelt_units()]
-        if any(technique["technique"] == "no_technique" for technique in self.techniques):
-            return sentences
-        return [
-            *sentences,
+        bare = [
             "No technique can be compared with the plain question: add no_technique to the techniques, or nothing will "
-            "say what a technique changes.",
+            "say what a technique changes."
         ]
+        is_bare = NO_TECHNIQUE not in self._named()["techniques"]
+        return [*blank, *self._misspelt_units(), *(bare if is_bare else ())]
 
     def _misspelt_units(self):
         """Yield the units that are nearly ordinary ones: nothing would be converted to them."""
@@ -182,9 +208,7 @@ class Judges(Judging):
 
     @model_validator(mode="after")
     def _can_judge(self):
-        names = [llm.llm for llm in self.llms]
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise ValueError(f"llms: {twice[0]} stands there twice")
+        refuse_twice("llms", [llm.llm for llm in self.llms])
         if unstated := [llm.llm for llm in self.llms if llm.simulated and llm.simulated.accuracy is None]:
             raise ValueError(f"llms: {unstated[0]} is simulated, and its `simulated` states no accuracy")
         return self
@@ -204,37 +228,47 @@ class ParadigmStudy(Study):
     answer_format: str | None = None
     judges: Judges | None = None
 
-    @model_validator(mode="after")
-    def _fits_together(self):
-        for key, names in (
-            ("llms", [llm.llm for llm in self.llms]),
-            ("paradigm", [paradigm.paradigm for paradigm in self.paradigm]),
-            ("vignettes", list(count_by_vignette(self.paradigm).elements())),
-            ("techniques", [technique["technique"] for technique in self.techniques]),
-            ("temperatures", self.temperatures),
-        ):
-            if twice := [name for name in names if names.count(name) > 1]:
-                raise ValueError(f"{key}: {twice[0]} stands there twice")
+    def _named(self):
+        return {
+            "paradigm": [paradigm.paradigm for paradigm in self.paradigm],
+            **super()._named(),
+            "vignettes": [vignette.vignette for paradigm in self.paradigm for vignette in paradigm.vignettes],
+        }
+
+    def _check_form(self):
         items = collections.Counter(item.item for paradigm in self.paradigm for item in paradigm.all_items)
         if twice := [item for item, n in items.items() if n > 1]:
             raise ValueError(
                 f"paradigm: two of them have an item {twice[0]}: in one study each needs a name of its own"
             )
-        if self.stopping_rule.maximum and any(paradigm.answer.kind != "number" for paradigm in self.paradigm):
-            raise ValueError("stopping_rule: maximum and sd_above are for answers that are numbers")
-        kinds = sorted({paradigm.answer.kind for paradigm in self.paradigm})
-        self._check_kinds(kinds, " or ".join(paradigm.paradigm for paradigm in self.paradigm))
+        if self.stopping_rule.maximum and {*self.kinds.values()} != {"number"}:
+            raise Mistake("stopping_rule: maximum and sd_above are for answers that are numbers", "stopping_rule")
         for paradigm in self.paradigm:
-            self._check_turns(paradigm)
             self._check_named_techniques(paradigm)
-        self._check_cutoffs()
-        for llm in self.llms:
-            self._check_truth(llm)
-            _check_techniques(llm, self.techniques)
-        self._check_engines()
         if self.judges:
             self._check_judges()
-        return self
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of answer that each paradigm asks for."""
+        return {paradigm.paradigm: paradigm.answer.kind for paradigm in self.paradigm}
+
+    def _words_of(self, vignette):
+        paradigm = next(paradigm for paradigm in self.paradigm if paradigm.paradigm == vignette["paradigm"])
+        fields = {field for item in paradigm.all_items for field in item.fields}
+        for treatment in vignette["arms"].values():
+            yield {*PARTS, *vignette["words"], *fields, *treatment["words"]}
+
+    def _check_words(self):
+        super()._check_words()
+        for vignette, technique in itertools.product(self.vignettes, self.techniques):
+            own = next((key for key in ("rounds", "steps") if technique.get(key)), None)
+            for arm, treatment in vignette["arms"].items() if own and is_for(technique, self._kind(vignette)) else ():
+                if len(treatment["turns"]) > 1:
+                    raise ValueError(
+                        f"techniques: {technique['technique']} has {own}, and arm {arm} of vignette "
+                        f"{vignette['vignette']} has turns of its own: one of the two"
+                    )
 
     def _check_judges(self):
         if len(self.judged_paradigms) > 1:
@@ -250,7 +284,7 @@ class ParadigmStudy(Study):
 
     def _check_named_techniques(self, paradigm):
         """Refuse a stated truth with a technique that is neither asked nor shipped: it is a typing mistake."""
-        names = {*shipped("techniques"), *(technique["technique"] for technique in self.techniques)}
+        names = {*shipped("techniques"), *self._named()["techniques"]}
         stated = paradigm.simulated.techniques if paradigm.simulated else {}
         for arm, technique in ((arm, technique) for arm, effects in stated.items() for technique in effects):
             if technique not in names:
@@ -277,12 +311,8 @@ class ParadigmStudy(Study):
             for paradigm in self.paradigm
             if paradigm.relative_to and n_base < FEWEST_IN_BASE
         ]
-        return (
-            super().cautions
-            + unjudged
-            + thin
-            + [caution for paradigm in self.paradigm for caution in paradigm.cautions]
-        )
+        of_paradigms = itertools.chain.from_iterable(paradigm.cautions for paradigm in self.paradigm)
+        return [*super().cautions, *unjudged, *thin, *of_paradigms]
 
     @property
     def judged_paradigms(self) -> list[Paradigm]:
@@ -295,45 +325,9 @@ class ParadigmStudy(Study):
         judges = self.judges.llms if self.judges else []
         return [*{llm.llm: llm for llm in [*self.llms, *judges]}.values()]
 
-    def _check_turns(self, paradigm):
-        """Hold the words of the techniques against those of a paradigm's vignettes."""
-        fields = {field for item in paradigm.all_items for field in item.fields}
-        for vignette, technique in itertools.product(self.vignettes, self.techniques):
-            if vignette["paradigm"] != paradigm.paradigm or not is_for(technique, paradigm.answer.kind):
-                continue
-            words = words_named(technique)
-            for arm, treatment in vignette["arms"].items():
-                names = {*PARTS, *vignette["words"], *fields}
-                if missing := sorted(words - names - treatment["words"].keys()):
-                    raise ValueError(
-                        f"techniques: {technique['technique']} says {{{missing[0]}}}, which is not among the words of "
-                        f"vignette {vignette['vignette']}"
-                    )
-                own = next((key for key in ("rounds", "steps") if technique.get(key)), None)
-                if own and len(treatment["turns"]) > 1:
-                    raise ValueError(
-                        f"techniques: {technique['technique']} has {own}, and arm {arm} of vignette "
-                        f"{vignette['vignette']} has turns of its own: one of the two"
-                    )
-
-    def _check_truth(self, llm):
-        kinds = {paradigm.paradigm: paradigm.answer.kind for paradigm in self.paradigm}
-        for vignette in self.vignettes:
-            if kinds[vignette["paradigm"]] == "number":
-                _check_baseline(llm, vignette["vignette"])
-
 
 class _Inline(Part):
     paradigm: Paradigm
-
-
-def _are_of_paradigms(items, names):
-    """Tell whether items are given under the names of paradigms."""
-    return (
-        isinstance(items, dict)
-        and items.keys() <= {*names}
-        and all(isinstance(entry, dict) for entry in items.values())
-    )
 
 
 def with_paradigms(content: dict, folder: Path | None) -> dict:
@@ -345,7 +339,9 @@ def with_paradigms(content: dict, folder: Path | None) -> dict:
     names = [name for name in named if isinstance(name, str)]
     if items is not None and len(named) == 1 and names and isinstance(items, dict):
         items = {names[0]: items}
-    elif items is not None and not _are_of_paradigms(items, names):
+    elif items is not None and not (
+        isinstance(items, dict) and items.keys() <= {*names} and all(isinstance(one, dict) for one in items.values())
+    ):  # they are not given under the names of paradigms
         raise ValueError(
             "items: they go with one paradigm that is named, as a mapping such as {limit: 100}, or with some of "
             "several, as a mapping from their names to such mappings"
@@ -359,38 +355,13 @@ def with_paradigms(content: dict, folder: Path | None) -> dict:
         ]
     except WrongItems as error:
         raise Mistake(str(error), *error.location) from None
-    vignette_names = [vignette.vignette for paradigm in paradigms for vignette in paradigm.vignettes]
-    if chosen is not None and (not isinstance(chosen, list) or not set(map(str, chosen)) <= set(vignette_names)):
-        raise ValueError(f"vignettes: name some of {', '.join(vignette_names)}")
-    vignettes = [
-        paradigm.full_vignette(vignette)
-        for paradigm in paradigms
-        for vignette in paradigm.vignettes
-        if chosen is None or vignette.vignette in chosen
-    ]
-    return {key: value for key, value in content.items() if key != "items"} | {
-        "paradigm": paradigms, "vignettes": vignettes
-    }  # fmt: skip
-
-
-def _check_baseline(llm, vignette):
-    """Refuse a simulated respondent of which nobody says what it answers to a vignette without an anchor."""
-    if llm.simulated and vignette not in llm.simulated.baselines:
-        raise ValueError(
-            f"llms: {llm.llm} has no baseline for vignette {vignette}: give it one under simulated, as in "
-            f"{{baselines: {{{vignette}: NUMBER}}}}"
-        )
-
-
-def _check_techniques(llm, techniques):
-    """Refuse a stated truth with a technique that is neither asked nor shipped: it is a typing mistake."""
-    names = {*shipped("techniques"), *(technique["technique"] for technique in techniques)}
-    stated = llm.simulated.techniques if llm.simulated else {}
-    if unknown := [name for name in stated if name not in names]:
-        raise ValueError(
-            f"llms: {llm.llm} states under `simulated` what {unknown[0]} does, which is no technique of the study, "
-            f"nor a shipped one{perhaps(unknown[0], names)}"
-        )
+    vignettes = [paradigm.full_vignette(vignette) for paradigm in paradigms for vignette in paradigm.vignettes]
+    names = [vignette["vignette"] for vignette in vignettes]
+    if chosen is not None and (not isinstance(chosen, list) or not {*map(str, chosen)} <= {*names}):
+        raise ValueError(f"vignettes: name some of {', '.join(names)}")
+    asked = [vignette for vignette in vignettes if chosen is None or vignette["vignette"] in chosen]
+    others = {key: value for key, value in content.items() if key != "items"}
+    return others | {"paradigm": paradigms, "vignettes": asked}
 
 
 def shipped_studies() -> list[str]:

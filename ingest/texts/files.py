@@ -1,9 +1,11 @@
 """Files that people write: YAML, checked with pydantic; a mistake is one sentence with file, line and key."""
 
+import contextlib
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, TypeVar
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -33,6 +35,19 @@ def refuse_turned_range(vignette: "Part") -> "Part":
     if None not in (vignette.valid_min, vignette.valid_max) and vignette.valid_min > vignette.valid_max:
         raise ValueError("should have valid_min at or below valid_max")
     return vignette
+
+
+def refuse_twice(key: str, names: list) -> None:
+    """Refuse what stands twice in a list that a file has under a key."""
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"{key}: {twice[0]} stands there twice")
+
+
+def web_parts(url: str) -> SplitResult | None:
+    """Return the parts of an address on the web; None of what is none."""
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(url)
+        return parts if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 else None
 
 
 class Mistake(ValueError):
@@ -103,11 +118,18 @@ def _located(error):
     key, message, within = location, plain(error), ()
     if error["type"] == "value_error":
         first, _, rest = message.partition(": ")
-        within = (first,)
+        within = _named_in(message)
         if location and first.isidentifier():  # what does not fit together begins with its key
             key, message = (*location, first), rest
         within = getattr(error["ctx"]["error"], "location", ()) or within
     return (*location, *within), ".".join(map(str, key)), message
+
+
+def _named_in(sentence):
+    """Return the keys that a sentence begins with, and the word after them, which may be the name of what is below."""
+    words = sentence.split()
+    n_keys = next((n for n, word in enumerate(words) if not word.endswith(":")), 0)
+    return tuple(word.rstrip(":") for word in words[: n_keys + 1])
 
 
 def _unknown(name, missing):
@@ -136,7 +158,7 @@ def parse_checked(text: str, path: str, expected: str, validate: Callable[[dict]
 def found_wrong(error: ValueError) -> tuple[tuple, str]:
     """Return where the key stands that does not do, and the sentence that says so, beginning with that key."""
     if not isinstance(error, ValidationError):
-        return getattr(error, "location", ()) or (str(error).partition(":")[0],), str(error)
+        return getattr(error, "location", ()) or _named_in(str(error)), str(error)
     # a key that is not known may be why another one is missing
     first, *others = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
     location, key, message = _located(first)

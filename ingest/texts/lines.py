@@ -66,10 +66,9 @@ def quarantine_rows(lines: Iterable[Line], study: str, stamp: datetime) -> list[
 
 def unread_rows(lines: Iterable[Line], **version: str) -> list[dict]:
     """Return the rows of `raw.unread_lines` that some lines are: their reasons without the values that they quote."""
-    counts = {}
+    counts = Counter()
     for line in lines:
-        n_before = counts.setdefault((line.file, line.reason.split(": ")[0]), 0)
-        counts[line.file, line.reason.split(": ")[0]] = n_before + (line.number is not None)
+        counts[line.file, line.reason.split(": ")[0]] += line.number is not None
     return [version | {"path": path, "reason": why, "n_lines": n or None} for (path, why), n in counts.items()]
 
 
@@ -120,21 +119,17 @@ def walk(folder: Path) -> tuple[dict[Path, int], dict[Path, str], dict[Path, str
         for path in (Path(parent, name) for name in folders):
             if path.is_symlink() and not leaves(path):
                 skipped[path] = "a link to a folder"
-        for path in (Path(parent, name) for name in names):
-            if leaves(path):
-                continue
+        for path in (Path(parent, name) for name in names if not leaves(Path(parent, name))):
             try:
-                status = path.stat()
+                statuses[path] = path.stat()
             except OSError as error:
                 unreadable[path] = f"the file cannot be read: {error.strerror}"
-                continue
-            if stat.S_ISREG(status.st_mode):
-                statuses[path] = status
-            else:
-                unreadable[path] = "not a regular file"
     files, by_identity = {}, {}
     for path in sorted(statuses, key=lambda path: (path.is_symlink(), path)):
         status = statuses[path]
+        if not stat.S_ISREG(status.st_mode):
+            unreadable[path] = "not a regular file"
+            continue
         first = by_identity.setdefault((status.st_dev, status.st_ino), path)
         if first == path:
             files[path] = status.st_size

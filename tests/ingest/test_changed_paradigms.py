@@ -97,7 +97,7 @@ TWO = {**PARADIGM["measures"], "took_milk": {"of": ["milk"], "better": "lower"}}
 def test_another_measure_that_leads_is_that_of_the_tables_and_no_part_of_what_was_asked(query, golden):
     def ids(of):
         design = Design(of)
-        return [trial.trial_id for trial in design.trials(design.paradigm_cells(), "answers", range(3))]
+        return [trial.trial_id for trial in design.trials(design.first_cells(), "answers", range(3))]
 
     collect(study({"measures": TWO}))
     assert query("stg_paradigms", "measure, is_leading") == [("took_milk", False), ("took_tea", True)]
@@ -360,7 +360,7 @@ def test_an_llm_under_another_name_is_the_same_one_if_the_same_is_sent(warehouse
             "prompt_version": design.version(*cell.asked_with)[0],
             "option_order": json.dumps(design.option_order(cell, 0)),
         }
-        for cell in design.paradigm_cells()
+        for cell in design.first_cells()
     ]  # fmt: skip
     path = spool_folder("cups") / COLLECTED
     path.parent.mkdir(parents=True)
@@ -404,4 +404,4 @@ def test_what_was_asked_in_the_words_that_hung_on_a_reading_keeps_them_whatever_
 
 def _trials_of(of):
     design = Design(of)
-    return [*design.trials(design.paradigm_cells(), "answers", range(3))]
+    return [*design.trials(design.first_cells(), "answers", range(3))]

@@ -288,4 +288,4 @@ def test_a_plan_counts_each_technique_where_it_is_asked():
     n_texts, n_facts = (len(of.llms) * len(paradigm.all_items) for paradigm in of.paradigm)
     assert (cells["no_technique"], cells["cloze"]) == (n_texts + n_facts, n_texts)
     assert cells["epistemic_tagging"] == n_facts
-    assert sum(n for technique, n in cells.items() if technique != "judgements") == len(Design(of).paradigm_cells())
+    assert sum(n for technique, n in cells.items() if technique != "judgements") == len(Design(of).first_cells())

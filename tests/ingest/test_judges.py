@@ -147,7 +147,7 @@ def test_a_session_that_was_cut_short_at_any_call_goes_on_where_it_was_and_puts_
 
 def test_the_ids_of_answers_are_the_same_with_judges_and_without():
     with_judges, without = Design(study()), Design(parse_study(yaml.safe_dump(STUDY | {"paradigm": PARADIGM})))
-    cells = [*with_judges.paradigm_cells()]
+    cells = [*with_judges.first_cells()]
     assert [with_judges.trial_id(cell, 0) for cell in cells] == [without.trial_id(cell, 0) for cell in cells]
     # as they were before there were judgements
     assert with_judges.trial_id(cells[0], 0) == "51bd9d6794be569161b145bd6fd89083"

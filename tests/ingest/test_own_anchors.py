@@ -71,7 +71,7 @@ def opening(of, arm, value=None, item=None):
 
 def _cells(design):
     bases = dict.fromkeys(design.anchor_places(), 800.0)
-    return [*design.paradigm_cells(), *design.anchored_cells(design.anchors_from(bases))]
+    return [*design.first_cells(), *design.anchored_cells(design.anchors_from(bases))]
 
 
 def test_the_anchor_is_said_between_case_and_question_in_the_arms_that_have_one():
@@ -136,7 +136,7 @@ def test_the_template_of_a_range_says_what_of_the_slot_it_is_so_that_another_ran
 
 def test_all_that_is_relative_to_an_arm_waits_for_it_and_techniques_are_not_asked_in_it():
     design = Design(study(techniques=["no_technique", TWICE]))
-    first = collections.Counter((cell.technique, cell.arm) for cell in design.paradigm_cells())
+    first = collections.Counter((cell.technique, cell.arm) for cell in design.first_cells())
     assert first == {("no_technique", "none"): 2}
     anchors = design.anchors_from({("sim/first", "rent", None): 801.0})
     assert anchors == {("sim/first", "rent", None): {"low": 401, "middle": 881, "high": 1602}}
@@ -150,13 +150,13 @@ def test_all_that_is_relative_to_an_arm_waits_for_it_and_techniques_are_not_aske
 
 def test_the_base_is_asked_without_a_technique_where_the_study_names_others_alone():
     design = Design(study(techniques=[TWICE]))
-    assert {(cell.technique, cell.arm) for cell in design.paradigm_cells()} == {("no_technique", "none")}
+    assert {(cell.technique, cell.arm) for cell in design.first_cells()} == {("no_technique", "none")}
     assert plan_of(design.study)["trials"] == {"low": 2 * 10 * 4, "high": 2 * 10 * 4}
 
 
 def test_anchors_that_do_not_hang_on_answers_are_asked_at_once():
     of = study({"arms": {"none": None, "low": {"anchor": 300}, "high": {"anchor": "far too much"}}})
-    cells = {(cell.arm, cell.anchor_value) for cell in Design(of).paradigm_cells()}
+    cells = {(cell.arm, cell.anchor_value) for cell in Design(of).first_cells()}
     assert cells == {("none", None), ("low", 300), ("high", None)}
     assert "Somebody says far too much euros." in opening(of, "high")
 
@@ -384,10 +384,9 @@ def test_the_shipped_paradigm_under_another_name_asks_what_anchoring_asks(tmp_pa
     content = STUDY | {"llms": ["sim/steady"], "vignettes": names, "anchors": {"proportional": {}}}
     anchoring = Design(parse_study(yaml.safe_dump(content)))
     assert [*own.vignettes] == names
-    anchors = anchoring.anchors_from({("sim/steady", name): 25.0 for name in names})
-    assert own.anchors_from({("sim/steady", name, None): 25.0 for name in names}) == {
-        (*place, None): of for place, of in anchors.items()
-    }
+    baselines = {("sim/steady", name, None): 25.0 for name in names}
+    anchors = anchoring.anchors_from(baselines)
+    assert own.anchors_from(baselines) == anchors
 
     def said(design, cells):
         # all but the last paragraph, which says the form of the answer
@@ -396,8 +395,7 @@ def test_the_shipped_paradigm_under_another_name_asks_what_anchoring_asks(tmp_pa
             (cell.vignette, cell.arm or cell.anchor_direction): turn for cell, turn in zip(cells, turns, strict=True)
         }
 
-    of_own = own.anchors_from({("sim/steady", name, None): 25.0 for name in names})
-    assert said(own, [*own.paradigm_cells(), *own.anchored_cells(of_own)]) == said(
+    assert said(own, [*own.first_cells(), *own.anchored_cells(anchors)]) == said(
         anchoring, [*anchoring.baseline_cells(), *anchoring.anchored_cells(anchors)]
     )
     assert own.paradigms["mine"].leading_goal == "displacement"

@@ -72,7 +72,7 @@ def vignette(**changes):
 
 def trials_of(of):
     design = Design(of)
-    return [*design.trials(design.paradigm_cells(), "answers", range(of.stopping_rule.minimum))]
+    return [*design.trials(design.first_cells(), "answers", range(of.stopping_rule.minimum))]
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def warehouse(tmp_path, monkeypatch):
 
 def test_ids_of_the_simulated_study_are_those_that_they_were_before_there_were_paradigms():
     design = Design(load_study("simulated"))
-    anchors = {(llm.llm, name): {"low": 5.0, "high": 15.0} for llm in design.study.llms for name in design.vignettes}
+    anchors = {place: {"low": 5.0, "high": 15.0} for place in design.anchor_places()}
     cells = [*design.baseline_cells(), *design.anchored_cells(anchors)]
     trials = [*design.trials(cells, "anchored", range(1))]
     assert [trial.trial_id for trial in trials[:2]] == [
@@ -141,7 +141,7 @@ def test_turns_of_an_arm_stand_around_those_of_the_technique():
     changed = vignette(case="{options} {text}", arms=arms, words={"outcome": "o", "decision": "d", "whom": "you"})
     design = Design(study(changed, techniques=["devils_advocate"]))
     for arm, first, last in (("plain", "Hello.", "final d"), ("praised", "A. tea", "Are you sure, late?")):
-        cell = next(cell for cell in design.paradigm_cells() if cell.arm == arm and cell.item == "night")
+        cell = next(cell for cell in design.first_cells() if cell.arm == arm and cell.item == "night")
         script, replies = design.script(cell, ("tea", "milk", "water")), []
         while script.next_turn(replies):
             replies.append("A")
@@ -460,7 +460,7 @@ def test_cells_take_no_memory_of_their_own_however_many_items_there_are():
     rows = [{"item": f"i{n}", "when": "now", "text": "8"} for n in range(2_000)]
     design = Design(study({"items": {"rows": rows}}))
     tracemalloc.start()
-    for _ in design.trials(design.paradigm_cells(), "answers", range(1)):
+    for _ in design.trials(design.first_cells(), "answers", range(1)):
         pass
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -677,7 +677,7 @@ def test_the_gate_flags_a_call_that_its_llm_cannot_hold_where_it_is_known_how_lo
 
 def test_a_choice_after_a_marker_is_asked_for_there_and_read_there(warehouse, golden):
     of = study({"answer": {"kind": "choice", "answer_after": "Answer:"}})
-    script = Design(of).script(Design(of).paradigm_cells()[0], ["tea", "milk"])
+    script = Design(of).script(Design(of).first_cells()[0], ["tea", "milk"])
     golden(script.next_turn([]).prompt, "`Answer:`")
     collect(of)
     with read_trials(spool_folder("cups") / COLLECTED, Design(of)) as answers:

@@ -1,7 +1,6 @@
 """A study file becomes a grid, an order and ids; one that is not right is one sentence that says where and why."""
 
 import collections
-import itertools
 import json
 import re
 
@@ -300,15 +299,15 @@ def test_numbers_are_finite(refused, line, number):
 
 
 def grid(design, baseline=40.0):
-    pairs = itertools.product([llm.llm for llm in design.study.llms], design.vignettes)
-    return design.baseline_cells(), design.anchored_cells(design.anchors_from(dict.fromkeys(pairs, baseline)))
+    baselines = dict.fromkeys(design.anchor_places(), baseline)
+    return design.baseline_cells(), design.anchored_cells(design.anchors_from(baselines))
 
 
 @pytest.mark.parametrize("name", shipped_studies())
 def test_each_shipped_study_plans_cells_that_are_different_and_can_be_asked(name):
     design = Design(load_study(name))
-    baselines, anchored = grid(design)
-    cells = [*baselines, *anchored, *design.paradigm_cells()]
+    _, anchored = grid(design)
+    cells = [*anchored, *design.first_cells()]
     assert len(set(cells)) == len(cells) > 0
     for cell in cells:
         assert design.script(cell).next_turn([]).prompt
@@ -362,18 +361,18 @@ def test_a_technique_with_a_baseline_of_its_own_is_also_asked_without_an_anchor(
 
 def test_without_a_baseline_there_are_no_proportional_anchors_and_fixed_ones_all_the_same():
     proportional = Design(small(llms=["a/b", "c/d"], anchors={"proportional": {}}))
-    assert proportional.anchors_from({("a/b", "fever"): 10.0}) == {("a/b", "fever"): {"low": 5, "high": 15}}
+    assert proportional.anchors_from({("a/b", "fever", None): 10.0}) == {("a/b", "fever", None): {"low": 5, "high": 15}}
     fixed = Design(small(llms=["a/b"], anchors={"fixed": {"low": 3, "high": 9}}))
-    assert fixed.anchors_from({}) == {("a/b", "fever"): {"low": 3, "high": 9}}
+    assert fixed.anchors_from({}) == {("a/b", "fever", None): {"low": 3, "high": 9}}
     assert {cell.anchor_direction for cell in proportional.anchored_cells({})} == set()
 
 
 def test_a_vignette_may_have_anchors_of_its_own():
     own = {"vignette": "fall", "anchors": {"fixed": {"low": 20, "high": 60}}}
     design = Design(small(vignettes=["fever", own], anchors={"proportional": {}}))
-    assert design.anchors_from({("sim/steady", "fever"): 41.0, ("sim/steady", "fall"): 41.0}) == {
-        ("sim/steady", "fever"): {"low": 21, "high": 62},
-        ("sim/steady", "fall"): {"low": 20, "high": 60},
+    assert design.anchors_from({("sim/steady", "fever", None): 41.0, ("sim/steady", "fall", None): 41.0}) == {
+        ("sim/steady", "fever", None): {"low": 21, "high": 62},
+        ("sim/steady", "fall", None): {"low": 20, "high": 60},
     }
 
 
@@ -391,14 +390,14 @@ def test_a_vignette_may_have_anchors_of_its_own():
 )
 def test_anchors_are_rounded_half_up(baseline, low, high):
     design = Design(small(anchors={"proportional": {"low": 0.5, "high": 1.5}}))
-    assert design.anchors_from({("sim/steady", "fever"): baseline}) == {
-        ("sim/steady", "fever"): {"low": low, "high": high}
+    assert design.anchors_from({("sim/steady", "fever", None): baseline}) == {
+        ("sim/steady", "fever", None): {"low": low, "high": high}
     }
 
 
 def test_anchors_that_come_to_the_same_are_left_out():
     design = Design(small(anchors={"proportional": {"low": 0.9, "high": 1.1}}))
-    assert design.anchors_from({("sim/steady", "fever"): 2.0}) == {}
+    assert design.anchors_from({("sim/steady", "fever", None): 2.0}) == {}
 
 
 @pytest.mark.parametrize(
@@ -634,8 +633,8 @@ def test_anchors_stay_as_they_were_decided_although_the_baselines_were_topped_up
 
     # the same study with more trials: the mean of the first nine would give other anchors
     longer = Design(small(**changes, stopping_rule={"minimum": 9}))
-    derived = longer.anchors_from({("sim/steady", "burglary"): (60 + sum(topped_up)) / 9})
-    assert derived["sim/steady", "burglary"] != {"low": 10, "high": 30}
+    derived = longer.anchors_from({("sim/steady", "burglary", None): (60 + sum(topped_up)) / 9})
+    assert derived["sim/steady", "burglary", None] != {"low": 10, "high": 30}
     outcome = Collector(longer).collect()
     assert outcome.n_left == 0
     assert read_state(spool_folder("small") / COLLECTED).anchors == [anchor]
