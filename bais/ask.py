@@ -271,10 +271,7 @@ def _describe(table, form):
             (column["name"], column["type"].lower(), column["description"])
             for column in columns_of(warehouse, schema, name)
         ]
-    if schema == "raw" and name in TABLES:  # what it means is in the warehouse itself from the first build on
-        comment = TABLES[name].description
-        meanings = {column: declared["description"] for column, declared in TABLES[name].columns.items()}
-        columns = [(column, kind, meanings.get(column, definition)) for column, kind, definition in columns]
+    comment = TABLES[name].description if schema == "raw" and name in TABLES else comment
     if form != "table":
         write_rows(form, ["column", "type", "definition"], columns)
         return

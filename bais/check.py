@@ -8,9 +8,9 @@ import click
 
 from bais.age import say_if_old
 from bais.options import json_option, signed, strict
-from bais.sources import said_of_unread, unread_lines
+from bais.sources import unread_lines
 from bais.terminal import say, say_json, say_rows, working
-from bais.warehouse import opened, public_tables, records
+from bais.warehouse import is_public, opened, records
 from ingest.warehouse import ROOT
 
 VERDICTS = {"failed": "failed", "passed_with_warnings": "passed with warnings", "passed": "passed"}
@@ -112,9 +112,11 @@ def _say_how_many(verdicts):
 
 def _say_unread(studies):
     """Say what of the studies could not be read, and is in no batch."""
+    from analysis.words.headlines import sentences_on_unread
+
     with opened() as warehouse:
         unread = [row for row in unread_lines(warehouse) if row["study"] in studies]
-    for sentence in said_of_unread(unread):
+    for sentence in sentences_on_unread(unread):
         print()
         say(sentence)
 
@@ -208,8 +210,7 @@ def _say_where_reading_matters():
     """List the decisions that would be others with the recorded numbers, of a warehouse that is built."""
     with opened() as warehouse:
         say_if_old(warehouse)
-        is_built = any(name == "decisions" for _, name, _ in public_tables(warehouse))
-        rows = records(warehouse, READING_MATTERS) if is_built else []
+        rows = records(warehouse, READING_MATTERS) if is_public(warehouse, "decisions") else []
     if rows:
         print()
         say("Decisions that would be others with the recorded numbers in place of what the texts state:")

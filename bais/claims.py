@@ -18,14 +18,20 @@ from analysis.claims.checks import (
     fails,
     in_order,
     of_tables,
+    on_versions,
+    summary,
     unit_and_decimals,
 )
 from bais.options import WholeNumber, format_option
-from bais.published import CHECKED, PUBLISHED, say_versions, sum_up
-from bais.terminal import one_line, pairs, say, say_rows, similar, terminal_width, write_rows
+from bais.terminal import one_line, pairs, say, say_each, say_rows, similar, terminal_width, write_rows
 from bais.warehouse import marts, records
 from ingest.warehouse import UserError, printable
 
+PUBLISHED = (
+    "seeds.published_claims as claims "
+    "on checks.claim_id = claims.claim_id and checks.part is not distinct from claims.part"
+)
+CHECKED = f"marts.claim_checks as checks inner join {PUBLISHED}"
 SHOWN = 10
 WRITTEN_OUT = 4  # decimals to which a number is written out; a p value may have many more (macro `exponent`)
 LISTED = (
@@ -118,8 +124,7 @@ def _summarise_claims(chosen, form):
     heads = [f"{' + '.join(kinds.values())} of", *documents]
     say_rows("table", heads, counts, right=range(1, len(heads)))
     print()
-    for sentence in [*sum_up(chosen), *of_tables(chosen), *say_versions(chosen)]:
-        say(sentence)
+    say_each([*summary(chosen), *of_tables(chosen), *on_versions(chosen)])
     if any(fails(claim) for claim in chosen):
         say("`bais claims --differs` lists what is wrong; `bais claims CLAIM_ID` shows one.")
 

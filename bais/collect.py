@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from bais.options import PATH, json_option, study_argument, study_to_ask
-from bais.settle import GOALS, write_study
-from bais.terminal import pairs, say, say_json, say_rows
+from bais.settle import write_study
+from bais.terminal import pairs, say, say_each, say_json, say_rows
+from bais.warehouse import ANCHORING
 from ingest.run import collect_options
 from ingest.warehouse import UserError
 
@@ -36,15 +37,16 @@ def collect(study: str, no_load: bool, **limits) -> int:
 @study_argument("a study file, or the name of a shipped study", required=False)
 @click.option("--to-settle", metavar="DOMAIN", help="write the study that would settle what is open in a domain")
 @click.option("--study", "of_study", metavar="S", help="to settle: of this study (default: the largest of LLMs)")
-@click.option("--goal", type=click.Choice(GOALS), default=GOALS[0], help="to settle: by which goal")
+@click.option("--paradigm", metavar="P", default=ANCHORING, help="to settle: of this bias, which names goals")
+@click.option("--goal", metavar="G", help="to settle: by this goal of it (default: the one that leads)")
 @click.option("--technique", metavar="T", help="to settle: of this technique (default: what takes the fewest LLMs)")
 @click.option("--llm", "llms", metavar="L", multiple=True, help="to settle: ask this LLM, again for each; vendor/name")
 @click.option("--more-trials", is_flag=True, help="to settle: by more trials of the LLMs that were asked, not by LLMs")
 @click.option("--out", type=PATH, metavar="FILE", help="to settle: where the study goes (default: STUDY-DOMAIN.yaml)")
 @json_option()
 def plan(
-    study: str | None, to_settle: str | None, of_study: str | None, goal: str, technique: str | None,
-    llms: tuple[str, ...], more_trials: bool, out: Path | None, as_json: bool,
+    study: str | None, to_settle: str | None, of_study: str | None, paradigm: str, goal: str | None,
+    technique: str | None, llms: tuple[str, ...], more_trials: bool, out: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Say what a study will ask, how long that takes and what it costs, and what is there already.
 
@@ -62,19 +64,18 @@ def plan(
     sentences = []
     if to_settle:
         settled = write_study(
-            to_settle, study=of_study, goal=goal, technique=technique, llms=llms, trials=more_trials, out=out
-        )
+            to_settle, paradigm=paradigm, study=of_study, goal=goal, technique=technique, llms=llms,
+            trials=more_trials, out=out,
+        )  # fmt: skip
         study, sentences = settled.path, settled.sentences
     definition = load_study(study)
     planned = plan_of(definition) | ({"cautions": definition.cautions} if definition.cautions else {})
     if as_json:
         say_json(planned | {"to_settle": sentences} if sentences else planned)
         return REFUSED if planned["is_refused"] else 0
-    for sentence in sentences:
-        say(sentence)
+    say_each(sentences)
     _say_plan(planned)
-    for caution in definition.cautions:
-        say(caution)
+    say_each(definition.cautions)
     return REFUSED if planned["is_refused"] else 0
 
 
@@ -143,8 +144,7 @@ def _say_plan(planned):
         say(f"No price is known of {', '.join(planned['without_price'])}: add it to seeds/prices.csv.")
     if planned["lacking"]:
         say(f"It cannot be asked yet: {planned['lacking']}.")
-    for line in said_of_beyond(planned["beyond_context"], are_planned=True):
-        say(f"{line}.")
+    say_each(f"{line}." for line in said_of_beyond(planned["beyond_context"], are_planned=True))
     for problem, items in planned["nothing_to_ask"].items():
         more = f" and {len(items) - MOST_NAMED:,} more" if len(items) > MOST_NAMED else ""
         say(

@@ -1,8 +1,6 @@
 """What an export consists of: tables, dictionary, README, citation and manifest, and how it gets into its place."""
 
 import contextlib
-import csv
-import io
 import json
 import shutil
 from collections.abc import Iterator
@@ -11,7 +9,7 @@ from pathlib import Path
 
 from analysis.writing.documents import written
 from bais.terminal import one_line
-from bais.texts import writing
+from bais.texts import csv_of, writing
 from bais.warehouse import IS_A_STUDY, columns_of, public_tables, records, refuse_unknown, values
 from ingest.archives.bais_export import CAME_WITH, FORMAT, MANIFEST, read_manifest
 from ingest.bring.download import COMMIT
@@ -190,9 +188,9 @@ def write_export(warehouse, folder, form, studies, only=None):
         for column in table["columns"]
     ]
     texts = {
-        "data_dictionary.csv": _csv(["table", "grain", "column", "type", "description"], dictionary),
+        "data_dictionary.csv": csv_of(["table", "grain", "column", "type", "description"], dictionary),
         "data_dictionary.md": written("data_dictionary", {"cell": _cell}, TEMPLATES, tables=tables),
-        "studies.csv": _csv(["study", "source", "is_simulated", "n_trials", "n_scores", "licence", "cite"], studies),
+        "studies.csv": csv_of(["study", "source", "is_simulated", "n_trials", "n_scores", "licence", "cite"], studies),
         "README.md": written(
             "README", {"cell": _cell}, TEMPLATES, version=version("bais"), form=form, only=only, studies=studies,
             written=exported, simulated=[study["study"] for study in studies if study["is_simulated"]],
@@ -219,19 +217,19 @@ def write_export(warehouse, folder, form, studies, only=None):
 def _tables(warehouse):
     """List what is exported: name, grain and columns, each with type and description."""
     in_raw = values(warehouse, "select table_name from information_schema.tables where table_schema = 'raw'")
-    raw = [
-        ("raw", name, declaration.description, declaration.columns)
-        for name, declaration in TABLES.items()
-        if name in in_raw
+    raw = [("raw", name, declaration.description) for name, declaration in TABLES.items() if name in in_raw]
+    return [
+        {
+            "table": f"{schema}.{name}",
+            "grain": one_line(grain or ""),
+            "columns": [
+                column | {"description": one_line(column["description"] or "")}
+                for column in columns_of(warehouse, schema, name)
+                if column["name"] != LOAD_ID
+            ],
+        }
+        for schema, name, grain in [*public_tables(warehouse), *raw]
     ]
-    tables = []
-    for schema, name, grain, declared in [*((*public, {}) for public in public_tables(warehouse)), *raw]:
-        columns = [entry for entry in columns_of(warehouse, schema, name) if entry["name"] != LOAD_ID]
-        for column in columns:
-            description = declared.get(column["name"], column)["description"]
-            column["description"] = one_line(description or "")
-        tables.append({"table": f"{schema}.{name}", "grain": one_line(grain or ""), "columns": columns})
-    return tables
 
 
 def write_table(warehouse, folder, form, table, only):
@@ -300,15 +298,6 @@ def _of_study(table, study):
 
 def _cell(text):
     return printable(text).replace("|", "\\|")
-
-
-def _csv(head: list[str], rows: list[dict]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, head, lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: str(row[name]).lower() if isinstance(row[name], bool) else row[name] for name in head})
-    return text.getvalue()
 
 
 def citation(studies):

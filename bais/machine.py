@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from bais.options import PATH, json_option, strict
-from bais.terminal import complain, fixed, pairs, say, say_json
+from bais.terminal import complain, fixed, pairs, say, say_each, say_json
 from ingest.warehouse import connect, parquet_folder, printable, warehouse_path
 
 RESOURCE_TYPES = ("--resource-type", "--resource-types", "--exclude-resource-type", "--exclude-resource-types")
@@ -54,8 +54,7 @@ def build(ctx: click.Context, as_of: str | None, to: Path | None, force: bool, e
     def build_all(copy):
         since, redefined = age.n_runs_of(copy), answers_redefined(copy)
         code = _dbt_build(ctx.args, {"BAIS_WAREHOUSE": str(copy)})
-        for line in redefined_lines(copy, redefined):
-            say(line)
+        say_each(redefined_lines(copy, redefined))
         if code == 0 and ctx.args in ([], ["--full-refresh"]) and copy.exists():
             unchanged.keep(copy, source, since)
         if code == 1:

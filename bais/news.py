@@ -1,7 +1,5 @@
 """`bais news`: fetch what has come, and write what is there for those who validate it and for LLMs."""
 
-import csv
-import io
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,8 +7,8 @@ from pathlib import Path
 import click
 
 from bais.options import PATH
-from bais.terminal import say
-from bais.texts import refuse_existing, write_new
+from bais.terminal import say, say_each
+from bais.texts import csv_of, refuse_existing, write_new
 from bais.warehouse import opened, records
 from ingest.run import worded
 from ingest.texts.csv_text import disarmed
@@ -106,8 +104,7 @@ def _say_plan(url, since):
 
     fetch = planned(url, since, datetime.now(UTC))
     say(f"This would ask {fetch.url}, page by page, for:")
-    for name, value in asked_of(fetch.asked_from).items():
-        say(f"{name}: {value}", indent="  ")
+    say_each((f"{name}: {value}" for name, value in asked_of(fetch.asked_from).items()), indent="  ")
     return 0
 
 
@@ -152,7 +149,7 @@ def _write_items(path, unvalidated):
         rows.append(of_pair | {"item": row["article_id"], "is_true": "true", "statement": row["api_description"]})
         false = {"item": row["falsification_id"], "is_true": "false", "statement": row["falsified_description"]}
         rows.append(of_pair | false)
-    _write(path, ITEM_COLUMNS, rows, "the items")
+    write_new(path, csv_of(ITEM_COLUMNS, rows), "the items")
     left_out = [row for row in articles if row["reason"] not in is_enough]
     say(f"{printable(path)}: {len(ready):,} pairs{f'; {len(left_out):,} articles are left out' if left_out else ''}")
     if left_out:
@@ -165,7 +162,7 @@ def _write_to_falsify(path):
     articles = _landed(TO_FALSIFY, paired="int_news_paired")
     if not articles:
         raise UserError("every article with a description has a falsified text: nothing was written")
-    _write(path, list(articles[0]), articles, "the descriptions")
+    write_new(path, csv_of(list(articles[0]), articles), "the descriptions")
     say(f"{printable(path)}: {len(articles):,} descriptions, as items of a study with `paradigm: falsify`")
     return 0
 
@@ -183,7 +180,7 @@ def _write_to_validate(path):
         raise UserError("there is no falsified text that waits for people to validate it: nothing was written")
     for row in texts:
         row.update({name: disarmed(value) for name, value in row.items() if isinstance(value, str)})
-    _write(path, list(texts[0]), texts, "the falsified texts")
+    write_new(path, csv_of(list(texts[0]), texts), "the falsified texts")
     say(
         f"{printable(path)}: {len(texts):,} falsified texts. Have two people say, apart from each other, who they are "
         "and true or false, and import the file."
@@ -206,13 +203,3 @@ def _said_of(articles):
     """Say how many articles there are for each reason."""
     counted = Counter(WHY[row["reason"]] for row in articles if row["reason"])
     return "".join(f"; {n:,} {why}" for why, n in counted.most_common()).replace(";", ":", 1)
-
-
-def _write(path, names, rows, what):
-    """Write rows as CSV, null as nothing."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: str(row[name]).lower() if isinstance(row[name], bool) else row[name] for name in names})
-    write_new(path, text.getvalue(), what)

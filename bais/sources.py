@@ -1,9 +1,5 @@
 """Versions of sources as commands speak of them: what each brought, and which one is meant."""
 
-from collections.abc import Iterator
-from itertools import groupby
-from operator import itemgetter
-
 from bais.terminal import similar
 from bais.warehouse import records, values
 from ingest.warehouse import UserError, printable
@@ -78,7 +74,6 @@ semi join newest using (version_id)
 where study = coalesce($study, study)
 order by study, n_lines desc nulls last, path, reason
 """
-MOST_UNREAD_NAMED = 3
 
 CHANGED_FILES = """
 with before as (from raw.version_files where version_id = $compared_with),
@@ -134,27 +129,6 @@ def unread_lines(warehouse, study: str | None = None) -> list[dict]:
     """
     is_known = _are_there(warehouse, "source_versions", "unread_lines")
     return records(warehouse, UNREAD, {"study": study}) if is_known else []
-
-
-def said_of_unread(unread: list[dict]) -> Iterator[str]:
-    """Say of each study in a sentence how much of what was imported could not be read, where most of it is, and why."""
-    from analysis.report.values import counted
-    from analysis.words.codes import listed
-
-    for study, group in groupby(unread, itemgetter("study")):
-        files = list(group)
-        n_lines, n_whole = sum(file["n_lines"] or 0 for file in files), sum(file["n_lines"] is None for file in files)
-        counts = [(n_lines, "line"), (n_whole, "whole file")]
-        amount = " and ".join(f"{n:,} {counted(n, what)}" for n, what in counts if n)
-        named = [
-            f"{'all' if file['n_lines'] is None else format(file['n_lines'], ',')} of {file['path']} ({file['reason']})"
-            for file in files[:MOST_UNREAD_NAMED]
-        ]
-        more = ["more"] if len(files) > len(named) else []
-        yield (
-            f"Of what was imported for {study}, {amount} could not be read and count{'s' * (n_lines + n_whole == 1)} "
-            f'nowhere: {listed([*named, *more])}. `bais sql "from raw.unread_lines"` lists files and reasons.'
-        )
 
 
 def changed_files(warehouse, version: dict) -> list[dict]:

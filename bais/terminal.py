@@ -56,6 +56,12 @@ def say(text: str, indent: str = "") -> None:
     print("\n".join(indent + line for line in lines))
 
 
+def say_each(sentences: Iterable[str], indent: str = "") -> None:
+    """Print each sentence as a paragraph."""
+    for sentence in sentences:
+        say(sentence, indent)
+
+
 def complain(message: str) -> None:
     """Print what is wrong, in one sentence, to stderr."""
     print(f"{styled('bais:', STYLES['failed'], sys.stderr)} {message}", file=sys.stderr)

@@ -6,18 +6,12 @@ from itertools import islice
 
 import click
 
+from analysis.words.trials import notices
 from bais import terminal
 from bais.age import say_if_old
 from bais.options import format_option, json_option
-from bais.selection import (
-    PUBLIC,
-    all_trials,
-    explain_condition,
-    find_trial,
-    meeting,
-    refuse_unreadable,
-)
-from bais.terminal import BOLD, fixed, fold, lay_out, pairs, plain, say, say_json, styled, write_rows
+from bais.selection import PUBLIC, all_trials, explain_condition, find_trial, meeting, refuse_unreadable
+from bais.terminal import BOLD, fixed, fold, lay_out, pairs, plain, say, say_each, say_json, styled, write_rows
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
 from bais.warehouse import (
     IS_A_STUDY,
@@ -60,6 +54,12 @@ FILTERS = {
     "direction": ("anchor_direction", DIRECTIONS, f"with an anchor of this direction: {', '.join(DIRECTIONS)}"),
     "status": ("status", STATUSES, f"that ended so: {', '.join(STATUSES)}"),
 }
+
+
+BECAME = (
+    "fate", "published_batch_id", "superseded_by", "version_id", "version", "imported_at", "withdrawn", "reread",
+)  # fmt: skip
+DISPLACED = ("superseded", "gone")
 
 
 def _filters(command):
@@ -269,18 +269,13 @@ def _became(warehouse, there, keys):
     from ingest.land.fates import fates, rereadings
     from ingest.land.models import query_of
 
-    became = dict.fromkeys(("fate", "published_batch_id", "superseded_by", "version_id", "version", "imported_at"))
-    became["withdrawn"] = became["reread"] = None
+    became = dict.fromkeys(BECAME)
     if "raw.source_versions" not in there:
         return became
-    for row in records(warehouse, f"select * exclude (trial_id) from ({fates()}) where trial_id = $trial_id", keys):
-        became |= row
-    withdrawn = f"select * exclude (trial_id) from ({query_of('stg_withdrawn_trials')}) where trial_id = $trial_id"
-    for row in records(warehouse, withdrawn, keys):
-        became["withdrawn"] = row
-    reread = f"select * exclude (trial_id) from ({rereadings(warehouse)}) where trial_id = $trial_id"
-    for row in records(warehouse, reread, keys):
-        became["reread"] = row
+    acts = {"fate": fates(), "withdrawn": query_of("stg_withdrawn_trials"), "reread": rereadings(warehouse)}
+    for name, query in acts.items():
+        for row in records(warehouse, f"select * exclude (trial_id) from ({query}) where trial_id = $trial_id", keys):
+            became |= row if name == "fate" else {name: row}
     return became
 
 
@@ -309,41 +304,9 @@ def _gate(warehouse, rows, keys):
     return verdict | {"flags": flags, "n_reasons": len(sentences), "checks": records(warehouse, CHECKS, keys)}
 
 
-DISPLACED = ("superseded", "gone")
-HELD_BACK = {
-    "quarantined": "QUARANTINED: the gate keeps this trial out of the public tables.",
-    "older_version": "OLDER VERSION: the public tables count a higher version of this trial's vignette or technique.",
-    "not_published": "NOT PUBLISHED: the trial's batch is not in the public tables.",
-}
-
-
-def _notices(record):
-    """Say what keeps a trial out of the public tables, or will once they are built anew."""
-    became, withdrawn = record["became"], record["became"]["withdrawn"]
-    version = f"version {became['version']} of its source, imported {fixed(became['imported_at'], '%Y-%m-%d')}"
-    if withdrawn:
-        yield f"WITHDRAWN by {withdrawn['who']} on {withdrawn['withdrawn_at']:%Y-%m-%d}: {withdrawn['why']}"
-    if reread := became["reread"]:
-        by = f"{reread['who']} on {reread['reread_at']:%Y-%m-%d}: {reread['why']}"
-        yield f"REREAD as {fixed(reread['response'])} by {by}"
-    if became["fate"] == "superseded":
-        yield f"SUPERSEDED by trial {became['superseded_by']} of {version}."
-    elif became["fate"] == "gone":
-        yield f"GONE: {version} as the whole of it, lacks this trial."
-    elif became["fate"] == "lacking":
-        yield f"The newest {version}, lacks this trial; it stays, since that was not imported as the whole of it."
-    elif record["held_back"] == "not_published" and (record["gate"] or {}).get("is_published") and not withdrawn:
-        yield "NOT BUILT YET: the trial's batch is published, and `bais build` brings it into the public tables."
-    elif record["held_back"] in HELD_BACK and not withdrawn:
-        yield HELD_BACK[record["held_back"]]
-    if became["is_still_in_tables"]:
-        yield "The public tables still have it: `bais build` derives them anew."
-
-
 def _print_trial(record):
     say(f"Trial {record['trial_id']}{' (SIMULATED: no LLM was asked)' if record['is_simulated'] else ''}")
-    for notice in _notices(record):
-        say(notice)
+    say_each(notices(record))
     print()
     as_recorded = f" (recorded as {record['llm_recorded']})" if record["llm"] != record["llm_recorded"] else ""
     unit = f" {record['response_unit']}" if record["response_unit"] else ""

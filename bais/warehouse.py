@@ -90,6 +90,11 @@ def public_tables(warehouse, schemas: tuple[str, ...] = PUBLIC_SCHEMAS) -> list[
     ).fetchall()
 
 
+def is_public(warehouse, name: str) -> bool:
+    """Whether there is a public table of this name, which a warehouse of old may lack."""
+    return name in {table for _, table, _ in public_tables(warehouse)}
+
+
 def not_public(warehouse) -> dict[str, str]:
     """Say of each study that was landed, and of which no trial is in the public tables, why that is."""
     from ingest.land.models import query_of
@@ -134,34 +139,35 @@ def refuse_not_public(warehouse, study: str | None, names: Iterable[str]) -> Non
 
 
 def columns_of(warehouse, schema: str, name: str) -> list[dict]:
-    """Return name, type and definition of each column of a table."""
-    return records(
+    """Return name, type and definition of each column of a table; in the warehouse those of `raw` are since a build."""
+    from ingest.land.raw import TABLES
+
+    columns = records(
         warehouse,
         "select column_name as name, data_type as type, comment as description from duckdb_columns() "
         "where database_name = current_database() and schema_name = $schema and table_name = $name "
         "order by column_index",
         {"schema": schema, "name": name},
     )
+    declared = TABLES[name].columns if schema == "raw" and name in TABLES else {}
+    return [column | {"description": declared.get(column["name"], column)["description"]} for column in columns]
+
+
+def _answer(warehouse, query, parameters):
+    """Answer a query; of the parameters those are given that it names."""
+    return warehouse.execute(query, {name: parameters[name] for name in parameters or {} if f"${name}" in query})
 
 
 def records(warehouse, query: str, parameters: dict | None = None) -> list[dict]:
     """Answer a query with a dict for each row; of the parameters those are given that the query names."""
-    named = {name: value for name, value in (parameters or {}).items() if f"${name}" in query}
-    result = warehouse.execute(query, named)
+    result = _answer(warehouse, query, parameters)
     names = [column[0] for column in result.description]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
-def not_ranked(rankings: list[dict]) -> str:
-    """Name the techniques of some rankings that have no rank, each with the reason; a warehouse of old has none."""
-    why = {row["technique"]: row.get("not_ranked_because") for row in rankings if row["technique"] != "no_technique"}
-    named = [f"{technique} ({reason})" for technique, reason in sorted(why.items()) if reason]
-    return f"Not ranked: {', '.join(named)}." if named else ""
-
-
 def values(warehouse, query: str, parameters: dict | None = None) -> list:
-    """Answer a query with the first column."""
-    return [row[0] for row in warehouse.execute(query, parameters or {}).fetchall()]
+    """Answer a query with the first column; of the parameters those are given that the query names."""
+    return [row[0] for row in _answer(warehouse, query, parameters).fetchall()]
 
 
 def count(warehouse, schema: str, name: str) -> int:

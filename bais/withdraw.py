@@ -6,14 +6,8 @@ from math import isfinite
 import click
 
 from bais.options import signed
-from bais.selection import (
-    all_trials,
-    explain_condition,
-    find_trial,
-    meeting,
-    refuse_unreadable,
-)
-from bais.terminal import say
+from bais.selection import all_trials, explain_condition, find_trial, meeting, refuse_unreadable
+from bais.terminal import say, say_each
 from bais.warehouse import IS_A_STUDY, interruptible, marts, opened, refuse_unknown
 from ingest.warehouse import UserError
 
@@ -55,8 +49,7 @@ def _decides(act: str, done: str, what: str) -> click.Command:
         counted = ", ".join(f"{n:,} trial{'' if n == 1 else 's'} of {study}" for study, n in by_study.items())
         left = f"; {n_left:,} {'was' if n_left == 1 else 'were'} so before" if n_left else ""
         say(f"{done}: {counted}{left}. `bais build` derives the tables anew.")
-        for anchors in hanging:
-            say(str(anchors))
+        say_each(map(str, hanging))
         return _audit_again(batches)
 
     if act == "withdraw":
@@ -92,8 +85,7 @@ def reread(trial_id: str, number: float, why: str, who: str | None) -> int:
             f"Its text has no {number:.15g} in digits: `bais trial {full_id}` shows the text, and `bais "
             f"restore {full_id}` takes this back."
         )
-    for anchors in hanging:
-        say(str(anchors))
+    say_each(map(str, hanging))
     return _audit_again(batches)
 
 

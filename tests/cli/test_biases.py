@@ -93,7 +93,7 @@ def ask(tmp_path, monkeypatch, capsys):
                 "marts.attrition": [{**ASKED, "n_asked": n} for n in (60, 37)],
                 "marts.post_hoc_changes": changed or [CHANGED | {"paradigm": "another"}],
                 "inference.outcome_contrasts": [BIAS | OTHER, *biases],
-                "inference.decisions": [OWN, *decisions],
+                "inference.decisions": [*decisions, OWN],
                 "inference.multiverse": turned or [RECOMMENDED],
                 "inference.power": open_still,
                 "inference.predictions": [

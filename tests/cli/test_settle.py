@@ -7,8 +7,9 @@ import duckdb
 import pytest
 
 from bais.main import main
+from bais.places import ASKED
 from bais.settle import next_study
-from bais.warehouse import marts
+from bais.warehouse import marts, records
 from ingest.ask.collector import read_prices
 from ingest.studies.study import load_study, parse_study
 from tests.tools.contracts import insert, make_tables
@@ -48,7 +49,7 @@ def settling(tmp_path, monkeypatch):
         insert(warehouse, "seeds.prices", llm="vendor/c", usd_per_million_tokens_in=1.0)
 
     def fill(table, **of):
-        of = ({"paradigm": "anchoring"} if table == "marts.trials" else {}) | of
+        of = ({"paradigm": "anchoring"} if not table.startswith("raw.") else {}) | of
         with contextlib.closing(duckdb.connect(str(path))) as warehouse:
             insert(warehouse, table, **of)
 
@@ -98,6 +99,14 @@ def refused(capsys, *arguments):
     code, out, err = planned(capsys, *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     return err
+
+
+def following(domain, goal="displacement"):
+    with marts() as warehouse:
+        (place,) = (
+            place for place in records(warehouse, ASKED, {"paradigm": "anchoring"}) if place["domain"] == domain
+        )
+        return next_study(warehouse, place, goal, "displacement").sentence
 
 
 def test_recorded_trials_without_prompts_are_asked_anew_in_a_study_of_its_own(settling, capsys, golden):
@@ -194,9 +203,8 @@ def test_the_next_step_says_what_it_costs_by_the_prices_that_are_known(settling,
     archive(settling)
     way(settling, needed_llms=3)
     way(settling, "needed_trials", needed_trials=81)
-    with marts() as warehouse:
-        said = next_study(warehouse, "archive", "judicial", "displacement").sentence
-        assert next_study(warehouse, "archive", "judicial", "gap").sentence is None
+    said = following("judicial")
+    assert following("judicial", "gap") is None
     golden(said, "--to-settle", "--study")
     out = planned(capsys, "--to-settle", "judicial", "--out", "said.yaml")[1]
     golden(" ".join(out.split()), "81 trials", "45", "3 LLMs")
@@ -210,7 +218,6 @@ def test_the_next_step_says_what_it_costs_by_the_prices_that_are_known(settling,
 def test_the_next_step_says_where_no_study_can_be_written(settling, golden):
     archive(settling, domain="loan", vignette="bank")
     way(settling, domain="loan", needed_llms=3)
-    with marts() as warehouse:
-        said = next_study(warehouse, "archive", "loan", "displacement").sentence
+    said = following("loan")
     golden(said)
     assert "USD" not in said
