@@ -23,7 +23,6 @@ from bais.terminal import (
     one_line,
     say_rows,
     similar,
-    terminal_width,
     write_rows,
 )
 from bais.warehouse import (
@@ -136,7 +135,7 @@ def _answer_one(warehouse, statement, form):
         print("\n".join(map(printable, "\n".join(plan for _, plan in rows).splitlines())))
         return
     shown = rows if width is None else rows[:MOST_ROWS]
-    print(lay_out([printable(name) for name in names], shown, width=width))
+    say_rows("table", [printable(name) for name in names], shown)
     sys.stdout.flush()
     left_out = f"the first {len(shown):,} rows; --format csv gives all" if len(shown) < len(rows) else ""
     print(left_out or f"{len(rows):,} row{'' if len(rows) == 1 else 's'}", file=sys.stderr)
@@ -174,10 +173,12 @@ def _prompt(form: str) -> None:
         while True:
             try:
                 line = input("  ... " if typed else "bais> ")
-                if not typed and line.strip().startswith("."):
-                    if line.strip() in (".quit", ".exit"):
+                if not typed and (command := line.strip()).startswith("."):
+                    if command in (".quit", ".exit"):
                         return
-                    _dot_command(line.strip())
+                    if command != ".tables":
+                        raise UserError(f"there is no {command}: only .tables and .quit")
+                    _list_tables("table", every=True)
                     continue
                 typed = f"{typed}\n{line}".strip()
                 if sqlite3.complete_statement(typed):
@@ -193,12 +194,6 @@ def _prompt(form: str) -> None:
                 complain(NOT_TEXT)
             except UserError as error:
                 complain(str(error))
-
-
-def _dot_command(line):
-    if line != ".tables":
-        raise UserError(f"there is no {line}: only .tables and .quit")
-    _list_tables("table", every=True)
 
 
 @contextlib.contextmanager
@@ -241,7 +236,7 @@ def _list_tables(form, every):
             for table in shown
         ]
     if form != "table":
-        write_rows(form, ["question", "table", "rows", "grain"], rows)
+        say_rows(form, ["question", "table", "rows", "grain"], rows)
         return
     predecessors = [None, *(question for question, *_ in rows)]
     rows = [
@@ -276,7 +271,7 @@ def _describe(table, form):
         write_rows(form, ["column", "type", "definition"], columns)
         return
     rows = [(column, kind, one_line(definition)) for column, kind, definition in columns]
-    width = terminal_width() or PIPED_WIDTH
+    width = terminal.terminal_width() or PIPED_WIDTH
     print("\n".join(fold(printable(f"{schema}.{name}, {n_rows:,} rows. {one_line(comment) or ''}".strip()), width)))
     print()
     print(lay_out(["column", "type", "definition"], rows, width=width, null="", is_whole=True))

@@ -9,7 +9,7 @@ import click
 from bais.age import say_if_old
 from bais.options import json_option, signed, strict
 from bais.sources import unread_lines
-from bais.terminal import say, say_json, say_rows, working
+from bais.terminal import say, say_each, say_json, say_rows, working
 from bais.warehouse import is_public, opened, records
 from ingest.warehouse import ROOT
 
@@ -98,14 +98,9 @@ def _say_verdicts(verdicts, in_full):
 def _say_how_many(verdicts):
     counts = Counter(verdict["verdict"] for verdict in verdicts)
     parts = [f"{counts[code]:,} {words}" for code, words in VERDICTS.items() if counts[code]]
-    flagged = [
-        f"{n:,} {what}"
-        for what, n in (
-            ("kept out of the public tables", sum(verdict["n_quarantined"] for verdict in verdicts)),
-            ("marked as suspect", sum(verdict["n_suspect"] for verdict in verdicts)),
-        )
-        if n
-    ]
+    flags = (("n_quarantined", "kept out of the public tables"), ("n_suspect", "marked as suspect"))
+    sums = [(sum(verdict[column] for verdict in verdicts), what) for column, what in flags]
+    flagged = [f"{n:,} {what}" for n, what in sums if n]
     singles = f" Of single trials, {' and '.join(flagged)}." if flagged else ""
     say(f"{len(verdicts):,} batch{'' if len(verdicts) == 1 else 'es'}: {', '.join(parts)}.{singles}")
 
@@ -122,44 +117,34 @@ def _say_unread(studies):
 
 
 def _list_batches(verdicts):
-    counted = [what for what in ("trials", "scores") if any(_holds(verdict) == what for verdict in verdicts)]
-    names = ["batch", *counted, "verdict", "published", "kept\nout", "suspect"]
-    rows = [
-        (
-            verdict["batch_id"],
-            *(verdict["n_trials"] if _holds(verdict) == what else None for what in counted),
-            VERDICTS[verdict["verdict"]],
-            _published(verdict),
-            verdict["n_quarantined"],
-            verdict["n_suspect"],
-        )
-        for verdict in verdicts
-    ]
-    last = len(names) - 1
-    say_rows("table", names, rows, null="", spare=(last, last - 1))
+    there = {verdict["is_scored"] for verdict in verdicts}
+    counted = {is_scored: what for is_scored, what in ((False, "trials"), (True, "scores")) if is_scored in there}
+    names = ["batch", *counted.values(), "verdict", "published", "kept\nout", "suspect"]
+    rows = []
+    for verdict in verdicts:
+        counts = (verdict["n_trials"] if verdict["is_scored"] == is_scored else None for is_scored in counted)
+        state = (VERDICTS[verdict["verdict"]], _published(verdict), verdict["n_quarantined"], verdict["n_suspect"])
+        rows.append((verdict["batch_id"], *counts, *state))
+    say_rows("table", names, rows, null="", spare=(len(names) - 1, len(names) - 2))
 
 
 def _say_wrong(word, name, pairs):
     """Say what is wrong in a check's own words, in how many trials, with an example, and how to see one."""
     say(f"{word}, {name}: {words_of_checks()[name]}.")
-    unseen = [verdict for verdict, finding in pairs if finding["observed_value"] is None]
-    for verdict in unseen:
-        say(f"In {verdict['batch_id']} nothing was observed: the gate itself has failed there.", indent="  ")
+    unseen = [verdict["batch_id"] for verdict, finding in pairs if finding["observed_value"] is None]
+    say_each((f"In {name} nothing was observed: the gate itself has failed there." for name in unseen), indent="  ")
     pairs = [(verdict, finding) for verdict, finding in pairs if finding["observed_value"] is not None]
     if not pairs:
         return
     verdict, worst = max(pairs, key=lambda pair: (_has_failed(pair[1]), pair[1]["observed_value"]))
     n = sum(finding["n_offending"] for _, finding in pairs)
-    where = (
-        f"in {len(pairs):,} batches, most of all in {verdict['batch_id']}" if len(pairs) > 1 else verdict["batch_id"]
-    )
+    where = f"in {len(pairs):,} batches, most of all in " * (len(pairs) > 1) + verdict["batch_id"]
     share = ""
-    if worst["measure"].startswith("share"):
-        part, allowed = (
-            f"{worst[end]:.1%}".replace(".0%", "%").replace("%", " %") for end in ("observed_value", "threshold")
-        )
+    if worst["measure"].startswith("share") and worst["threshold"]:
+        ends = (worst["observed_value"], worst["threshold"])
+        part, allowed = (f"{end:.1%}".replace(".0%", "%").replace("%", " %") for end in ends)
         place = "its worst cell" if worst["measure"].endswith("cell") else "its rows"
-        share = f" ({part} of {place}, where {allowed} would pass)" if worst["threshold"] else ""
+        share = f" ({part} of {place}, where {allowed} would pass)"
     say(f"{n:,} found, {where}{share}.", indent="  ")
     if worst["detail"]:
         say(f"For example: {_in_full(worst['detail'])}.", indent="  ")
@@ -200,10 +185,6 @@ def words_of_checks() -> dict[str, str]:
     """Return what each check finds in a sentence without its end: of single trials, why they are flagged."""
     with (ROOT / "seeds" / "flag_reasons.csv").open(encoding="utf-8", newline="") as lines:
         return {row["reason"]: row["sentence"] for row in csv.DictReader(lines)} | OF_BATCHES
-
-
-def _holds(verdict):
-    return "scores" if verdict["is_scored"] else "trials"
 
 
 def _say_where_reading_matters():

@@ -63,15 +63,9 @@ COUNTED = [
 @click.option("--document", help="only the claims of one document, such as A")
 @click.option("--limit", type=WholeNumber(0), metavar="N", help="list at most so many claims")
 def claims(
-    form: str,
-    claim_id: str | None,
-    every: bool,
-    differs: bool,
-    recomputes: str | None,
-    holds: str | None,
-    document: str | None,
-    limit: int | None,
-) -> None:
+    form: str, claim_id: str | None, every: bool, differs: bool, recomputes: str | None, holds: str | None,
+    document: str | None, limit: int | None,
+) -> None:  # fmt: skip
     """Check published numbers and sentences: does the paper's own method give them again, and are they so."""
     with marts() as warehouse:
         everything = records(
@@ -90,13 +84,11 @@ def claims(
     documents = sorted({check["document"] for check in everything})
     if document and document not in documents:
         raise UserError(f"there are no claims of document {printable(document)}, only of {', '.join(documents)}")
+    wanted = {"document": document, "recomputes": recomputes, "holds": holds}
     chosen = [
         check
         for check in everything
-        if document in (None, check["document"])
-        and recomputes in (None, check["recomputes"])
-        and holds in (None, check["holds"])
-        and (not differs or fails(check))
+        if all(value in (None, check[column]) for column, value in wanted.items()) and (not differs or fails(check))
     ]
     if every or differs or recomputes or holds:
         _list_claims(distinct(chosen), form, limit)
@@ -111,9 +103,10 @@ def _summarise_claims(chosen, form):
     counted = distinct(chosen)
     documents = sorted({claim["document"] for claim in counted})
     kinds = {kind: many for kind, (_, many) in KINDS.items() if any(claim["kind"] == kind for claim in counted)}
-    rows = [("printed, each counted once", Counter((claim["document"], claim["kind"]) for claim in counted))]
+    of_kind = itemgetter("document", "kind")
+    rows = [("printed, each counted once", Counter(map(of_kind, counted)))]
     rows += [
-        (words, Counter((claim["document"], claim["kind"]) for claim in counted if claim[column] == code))
+        (words, Counter(of_kind(claim) for claim in counted if claim[column] == code))
         for column, code, words in COUNTED
     ]
     counts = [
@@ -134,11 +127,8 @@ def _write_summary(form, chosen):
     heads = ["document", "kind", "recomputes", "holds", "n_places", "n_distinct"]
     once = distinct(chosen)
     n_places, n_distinct = (Counter(map(itemgetter(*heads[:4]), group)) for group in (chosen, once))
-    newest = Counter(
-        itemgetter("document", "kind", "newest_recomputes", "newest_holds")(claim)
-        for claim in once
-        if claim["newest_recomputes"]
-    )
+    on_newest = itemgetter("document", "kind", "newest_recomputes", "newest_holds")
+    newest = Counter(on_newest(claim) for claim in once if claim["newest_recomputes"])
     rows = [[*key, n_places[key], n_distinct[key]] for key in sorted(n_places | newest, key=str)]
     if newest:
         versions = {claim["document"]: claim["version"] for claim in chosen}
@@ -207,21 +197,15 @@ def _values(claim):
 
     sign = "" if claim["comparison"] == "=" else f"{claim['comparison']} "
     recommended = text(claim["recommended_value"], decimals + 1)
+    recomputed = text(claim["recomputed_value"], decimals + 1)
     if claim["unit"] == "yes or no":
-        return {
-            "true if": "so",
-            "by the paper's method": text(claim["recomputed_value"], 0),
-            "recommended": recommended,
-        }
-    if claim["recommended_low"] is not None and claim["recommended_high"] is not None:
-        low, high = (
-            text(claim[f"recommended_{end}"], decimals + 1).removesuffix(f" {unit}") for end in ("low", "high")
-        )
-        recommended += f" ({low} to {high})"
+        return {"true if": "so", "by the paper's method": recomputed, "recommended": recommended}
+    ends = [text(claim[f"recommended_{end}"], decimals + 1) for end in ("low", "high")]
+    if None not in ends:
+        recommended += f" ({' to '.join(end.removesuffix(f' {unit}') for end in ends)})"
     published = claim["published_value"]
     is_exact = abs(published - round(published, decimals)) < 1e-9  # a sentence about a place has halves
     printed = sign + text(published, decimals if is_exact else decimals + 1)
-    recomputed = text(claim["recomputed_value"], decimals + 1)
     name = "true if" if claim["kind"] == "sentence" else "printed"
     if claim["unit"] == "rank":
         printed = printed.replace("< ", "the place is below ").replace("> ", "the place is above ")

@@ -94,6 +94,11 @@ def _say_plan(planned):
         + (f" with {paradigm['n_items']:,} items" if paradigm["n_items"] else "")
         for name, paradigm in grid["paradigms"].items()
     ]
+    goals = [
+        f"{', '.join(paradigm['goals'])} ({paradigm['leading_goal']} leads)"
+        for paradigm in grid["paradigms"].values()
+        if "goals" in paradigm
+    ]
     cells = planned["cells"]
     judged = cells.get("judgements")
     pace = f"{planned['limits']['concurrency']} calls at a time, {_from_to(planned['seconds_per_call'], True)} s a call"
@@ -107,29 +112,22 @@ def _say_plan(planned):
     ]
     print(pairs(told, indent="  "))
     print()
+    if arms:
+        in_cells = f"{cells['answers']:,} of arms{f', at most {judged:,} of judgements' if judged else ''}"
+    else:
+        in_cells = f"{cells['baseline']:,} without anchor, {cells['anchored']:,} of techniques"
     told = [
-        *([("paradigms", "; ".join(arms))] if arms else []),
-        *(
-            ("goals", f"{', '.join(paradigm['goals'])} ({paradigm['leading_goal']} leads)")
-            for paradigm in grid["paradigms"].values()
-            if "goals" in paradigm
-        ),
-        ("LLMs", ", ".join(grid["llms"])),
-        ("vignettes", ", ".join(grid["vignettes"])),
-        ("techniques", ", ".join(grid["techniques"])),
-        *([("anchors", ", ".join(anchors))] if anchors else []),
+        ("paradigms", "; ".join(arms)),
+        *(("goals", text) for text in goals),
+        *((name, ", ".join(grid[name.lower()])) for name in ("LLMs", "vignettes", "techniques")),
+        ("anchors", ", ".join(anchors)),
         ("temperatures", ", ".join(temperatures)),
         ("trials a cell", f"{rule['minimum']}{more}"),
-        (
-            "cells",
-            f"{cells['answers']:,} of arms{f', at most {judged:,} of judgements' if judged else ''}"
-            if arms
-            else f"{cells['baseline']:,} without anchor, {cells['anchored']:,} of techniques",
-        ),
-        *([("judges", _told_of_judges(grid["judges"]))] if "judges" in grid else []),
+        ("cells", in_cells),
+        ("judges", _told_of_judges(grid["judges"]) if "judges" in grid else ""),
         ("order seed", str(grid["order_seed"])),
     ]
-    print(pairs(told, indent="  "))
+    print(pairs(((name, text) for name, text in told if text), indent="  "))
     print()
     columns = ("trials", "calls", "tokens_in", "tokens_out", "cost_usd")
     rows = []

@@ -162,12 +162,12 @@ def modelled_tables() -> set[str]:
     from bais.age import PUBLIC_SCHEMAS
 
     folders = yaml.safe_load((ROOT / "dbt_project.yml").read_text(encoding="utf-8"))["models"]["bais"]
+    schemas = {folder: settings.get("+schema") for folder, settings in folders.items()}
     return {
-        f"{settings['+schema']}.{path.stem}"
-        for folder, settings in folders.items()
-        if settings.get("+schema") in PUBLIC_SCHEMAS
+        f"{schema}.{path.stem}"
+        for folder, schema in schemas.items()
         for path in (ROOT / "models" / folder).iterdir()
-        if path.suffix in (".sql", ".py")
+        if schema in PUBLIC_SCHEMAS and path.suffix in (".sql", ".py")
     }
 
 
@@ -213,8 +213,7 @@ def _spool():
 
 def _keys():
     is_set = [name for name in KEYS if os.environ.get(name)]
-    for name in is_set:
-        yield OK, "key", f"{name} is set"
+    yield from ((OK, "key", f"{name} is set") for name in is_set)
     if not is_set:
         text = "no key is set, so that only simulated respondents, Codex and recorded answers are at hand"
         yield NOTE, "key", text, f"set {' or '.join(KEYS[:2])} to ask LLMs"

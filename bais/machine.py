@@ -139,14 +139,10 @@ def _build_as_of(version_name, target, is_forced, arguments):
 def _dbt_build(arguments, more_environment=None):
     from bais import dbt
 
-    results = dbt.Results()
     chosen = any(argument.partition("=")[0] in RESOURCE_TYPES for argument in arguments)
     # unit tests run the models on made-up rows: they say nothing of what is in the warehouse
     left_out = () if chosen else ("--exclude-resource-type", "unit_test")
-    code = dbt.build(*arguments, *left_out, more_environment=more_environment)
-    if summary := results.said():
-        say(summary)
-    return code if code >= 0 else 128 - code
+    return dbt.build(*arguments, *left_out, more_environment=more_environment)
 
 
 @click.command()
@@ -162,17 +158,12 @@ def doctor(as_json: bool, strict: bool) -> int:
     if as_json:
         say_json([finding._asdict() for finding in diagnoses])
     else:
-        print(
-            pairs(
-                (f"{finding.state:<8} {finding.what:<16}", ": ".join(filter(None, (finding.said, finding.mend))))
-                for finding in diagnoses
-            )
-        )
-        if n_missing:
-            print(f"{n_missing} needed thing{'' if n_missing == 1 else 's'} missing.")
-        else:
-            warnings = f"; {n_warnings} warning{'' if n_warnings == 1 else 's'}" if n_warnings else ""
-            print(f"All that is needed is here{warnings}.")
+        heads = [f"{finding.state:<8} {finding.what:<16}" for finding in diagnoses]
+        texts = [": ".join(filter(None, (finding.said, finding.mend))) for finding in diagnoses]
+        print(pairs(zip(heads, texts, strict=True)))
+        warnings = f"; {n_warnings} warning{'' if n_warnings == 1 else 's'}" if n_warnings else ""
+        missing = f"{n_missing} needed thing{'' if n_missing == 1 else 's'} missing."
+        print(missing if n_missing else f"All that is needed is here{warnings}.")
     return 2 if n_missing else 1 if strict and n_warnings else 0
 
 

@@ -98,10 +98,9 @@ class Commands(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the names and our own options, without importing any command."""
-        names = [
-            CompletionItem(name, help=summary) for name, summary in SUMMARIES.items() if name.startswith(incomplete)
-        ]
-        return names + click.Command.shell_complete(self, ctx, incomplete)
+        names = [name for name in SUMMARIES if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=SUMMARIES[name]) for name in names]
+        return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands in groups, without importing any."""

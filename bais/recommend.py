@@ -51,15 +51,9 @@ WITHOUT_TRIALS = {
 @click.option("--why", is_flag=True, help="all of the evidence: every goal, caveat and cost, and what would settle it")
 @json_option()
 def recommend(
-    domain: str | None,
-    llm: str | None,
-    goal: str | None,
-    study: str | None,
-    paradigm: str | None,
-    measure: str | None,
-    why: bool,
-    as_json: bool,
-) -> None:
+    domain: str | None, llm: str | None, goal: str | None, study: str | None, paradigm: str | None,
+    measure: str | None, why: bool, as_json: bool,
+) -> None:  # fmt: skip
     """Say what to use and what to avoid, for an LLM like those asked or for yours, and show the evidence."""
 
     paradigm = paradigm or ANCHORING

@@ -1,6 +1,9 @@
 """Which trials are meant: by an id, by as much of its beginning as no other has, or by a condition in SQL."""
 
-from bais.warehouse import is_text, values
+import contextlib
+from collections.abc import Iterator
+
+from bais.warehouse import is_text, tables_in, values
 from ingest.warehouse import UserError, explain, is_of_the_file, printable, warehouse_path
 
 MOST_LISTED = 10
@@ -75,8 +78,8 @@ def all_trials(warehouse) -> str:
         fates=fates(),
         verdicts=query_of("stg_batch_verdicts"),
     )
-    tables = values(warehouse, "select 1 from information_schema.tables where table_name = 'int_prompts_outdated'")
-    every = OUTDATED.format(every=every) if tables else every
+    if "int_prompts_outdated" in tables_in(warehouse, "intermediate"):
+        every = OUTDATED.format(every=every)
     return REREAD.format(every=every, reread=rereadings(warehouse))
 
 
@@ -132,8 +135,18 @@ def meeting(relation, conditions: list[str]):
     return relation
 
 
-def explain_condition(error: Exception) -> str:
-    """Keep DuckDB's first line, and say what a condition is where it is none."""
+@contextlib.contextmanager
+def conditions_explained() -> Iterator[None]:
+    """Keep the first line of what DuckDB says of a condition, and say what a condition is where it is none."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise UserError(_explain(error)) from None
+
+
+def _explain(error):
     if is_of_the_file(error):
         return explain(error, warehouse_path())
     message = printable(str(error).strip().splitlines()[0])

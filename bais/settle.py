@@ -8,7 +8,7 @@ from typing import NamedTuple
 from analysis.words.settling import cost_of_llms, on_the_study, over_llms, over_trials
 from bais.places import asked_places, goals_of, places_meant
 from bais.texts import refuse_existing, write_new
-from bais.warehouse import ANCHORING, marts, records, refuse_unknown, values
+from bais.warehouse import ANCHORING, marts, records, refuse_unknown, unaliased, values
 from ingest.warehouse import UserError, printable
 
 HERE = "study = $study and paradigm = $paradigm and domain = $domain"
@@ -128,8 +128,7 @@ def write_study(
 
 def _new(warehouse, named, place, *, may_be_asked):
     """Return the LLM that was named, or its alias; one that was asked in the same words is refused."""
-    aliases = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall())
-    llm = aliases.get(named, named)
+    llm = unaliased(warehouse, named)
     vendor, _, name = llm.partition("/")
     if not (vendor and name):
         raise UserError(f"--llm {printable(named)} is no alias of an LLM and not an id such as vendor/name")

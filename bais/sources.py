@@ -1,7 +1,7 @@
 """Versions of sources as commands speak of them: what each brought, and which one is meant."""
 
 from bais.terminal import similar
-from bais.warehouse import records, values
+from bais.warehouse import records, tables_in
 from ingest.warehouse import UserError, printable
 
 SHORT_ID = 8
@@ -110,16 +110,11 @@ def known_versions(warehouse) -> list[dict]:
     from ingest.land.fates import RECORDS, fates
     from ingest.land.models import query_of
 
-    if not _are_there(warehouse, "source_versions"):
+    if "source_versions" not in tables_in(warehouse, "raw"):
         return []
     sql = VERSIONS.format(verdicts=query_of("stg_batch_verdicts"), fates=fates(), records=RECORDS)
     versions = records(warehouse, sql)
     return [{**version, "version": version["label"] or version["version_id"][:SHORT_ID]} for version in versions]
-
-
-def _are_there(warehouse, *tables):
-    there = values(warehouse, "select table_name from information_schema.tables where table_schema = 'raw'")
-    return set(tables) <= set(there)
 
 
 def unread_lines(warehouse, study: str | None = None) -> list[dict]:
@@ -127,7 +122,7 @@ def unread_lines(warehouse, study: str | None = None) -> list[dict]:
 
     Of a warehouse that an older bais made nothing is known until the source is imported again.
     """
-    is_known = _are_there(warehouse, "source_versions", "unread_lines")
+    is_known = {"source_versions", "unread_lines"} <= tables_in(warehouse, "raw")
     return records(warehouse, UNREAD, {"study": study}) if is_known else []
 
 

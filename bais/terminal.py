@@ -123,13 +123,11 @@ def lay_out(
 
     def lines(folded, styles):
         for texts in zip_longest(*folded, fillvalue=""):
-            line = "  ".join(
-                " " * (sizes[i] - cell_len(text)) + styled(text, style if width else None)
-                if to_right[i]
-                else styled(text, style if width else None) + " " * (sizes[i] - cell_len(text))
-                for i, text, style in zip(kept, texts, styles, strict=True)
-            )
-            yield line.rstrip()
+            cells = []
+            for i, text, style in zip(kept, texts, styles, strict=True):
+                parts = [" " * (sizes[i] - cell_len(text)), styled(text, style if width else None)]
+                cells.append("".join(parts if to_right[i] else reversed(parts)))
+            yield "  ".join(cells).rstrip()
 
     folded = [[part for line in heads[i] for part in fold(line, sizes[i])] for i in kept]
     height = max(map(len, folded))
@@ -221,7 +219,6 @@ def _full(value) -> str:
 def plain(value):
     """Return a value of DuckDB as one that JSON has, with all its digits."""
     import math
-    from datetime import date, datetime, time
     from decimal import Decimal
 
     if value is None or isinstance(value, bool | int | str):
@@ -231,7 +228,7 @@ def plain(value):
     if isinstance(value, Decimal):
         exact = int(value) if value == value.to_integral_value() else float(value)
         return exact if isinstance(exact, int) or Decimal(repr(exact)) == value else str(value)
-    if isinstance(value, datetime | date | time):
+    if hasattr(value, "isoformat"):
         return value.isoformat()
     if isinstance(value, bytes):
         return value.hex()
@@ -245,8 +242,7 @@ def plain(value):
 def _shown(value) -> str:
     """Return a value as people read it: numbers to six digits, nothing that could act on a terminal."""
     if isinstance(value, float):
-        is_large = 1e6 <= abs(value) < 1e15
-        return f"{value:.0f}" if is_large else f"{value:.6g}"
+        return f"{value:.0f}" if 1e6 <= abs(value) < 1e15 else f"{value:.6g}"
     if hasattr(value, "isoformat"):
         return str(value)
     return printable(_full(value))

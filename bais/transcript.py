@@ -26,17 +26,11 @@ def turns_of_calls(calls: list[dict], prompts: dict[str, str]) -> list[dict]:
         prompt = None if call["turn"] in prompted else prompts.get(call["prompt_hash"])
         prompted.add(call["turn"])
         step = call["step"] if call["step"] != "turn" else None
+        step = f"{step}, round {call['round']}" if step and call["round"] else step
         reply = call["response_text"]
-        turns.append(
-            {
-                "turn": call["turn"] + 1,
-                "step": f"{step}, round {call['round']}" if step and call["round"] else step,
-                "attempt": call["attempt"],
-                "prompt": prompt,
-                "reply": reply,
-                "reason": None if reply is not None else call["error"] or call["refusal"] or "no_text",
-            }
-        )
+        reason = None if reply is not None else call["error"] or call["refusal"] or "no_text"
+        told = {"turn": call["turn"] + 1, "step": step, "attempt": call["attempt"]}
+        turns.append(told | {"prompt": prompt, "reply": reply, "reason": reason})
     return turns
 
 

@@ -10,19 +10,32 @@ from analysis.words.trials import notices
 from bais import terminal
 from bais.age import say_if_old
 from bais.options import format_option, json_option
-from bais.selection import PUBLIC, all_trials, explain_condition, find_trial, meeting, refuse_unreadable
-from bais.terminal import BOLD, fixed, fold, lay_out, pairs, plain, say, say_each, say_json, styled, write_rows
+from bais.selection import PUBLIC, all_trials, conditions_explained, find_trial, meeting, refuse_unreadable
+from bais.terminal import (
+    BOLD,
+    fixed,
+    fold,
+    lay_out,
+    pairs,
+    plain,
+    say,
+    say_each,
+    say_json,
+    say_rows,
+    styled,
+    write_rows,
+)
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
 from bais.warehouse import (
     IS_A_STUDY,
     interruptible,
-    known_llm,
     marts,
     opened,
     records,
     refuse_not_public,
     refuse_unknown,
     stream,
+    unaliased,
     values,
 )
 from ingest.warehouse import UserError, printable, quoted, warehouse_path
@@ -60,6 +73,7 @@ BECAME = (
     "fate", "published_batch_id", "superseded_by", "version_id", "version", "imported_at", "withdrawn", "reread",
 )  # fmt: skip
 DISPLACED = ("superseded", "gone")
+NOT_OF_CALLS = ("trial_id", "study", "response_text", "_dlt_load_id", "call_id", "logprobs")
 
 
 def _filters(command):
@@ -76,8 +90,6 @@ def _filters(command):
 @click.option("--limit", type=int, metavar="N", help="at most so many rows")
 def trials(form: str, where: str | None, with_held_back: bool, limit: int | None, **wanted: str | None):
     """List trials by a condition and by filters, read-only and without access to other files."""
-    import duckdb
-
     refuse_unreadable(where)
     if limit is not None and limit < 0:
         raise UserError(f"{limit} is no number of rows: give --limit at least 0")
@@ -88,7 +100,7 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
         source = all_trials(warehouse) if with_held_back else PUBLIC
         conditions = list(_conditions(warehouse, source, wanted))
         there = warehouse.sql(source)
-        try:
+        with conditions_explained():
             relation = meeting(there, conditions if where is None else [*conditions, where]).order(ORDER)
             total = None
             if limit is not None:
@@ -100,10 +112,7 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
                 write_rows(form, relation.columns, shown)
                 return
             rows = [dict(zip(relation.columns, row, strict=True)) for row in shown]
-        except duckdb.Error as error:
-            raise UserError(explain_condition(error)) from None
-    simulated = sorted({row["study"] for row in rows if row["source"] == "simulated"})
-    if simulated:
+    if simulated := sorted({row["study"] for row in rows if row["source"] == "simulated"}):
         say(f"SIMULATED respondents in {', '.join(simulated)}: no LLM was asked.")
     print(_table(rows, with_held_back, width))
     sys.stdout.flush()
@@ -117,15 +126,14 @@ def _conditions(warehouse, source, wanted):
     if "@" not in (wanted["study"] or ""):
         yield IS_A_STUDY
     for option, (column, choices, _) in FILTERS.items():
-        value = wanted[option]
-        if value is None:
+        if (value := wanted[option]) is None:
             continue
         choices = choices or values(warehouse, f"select distinct {column} from ({source}) order by 1")
         if option == "study":
             refuse_not_public(warehouse, value, choices)
-        if option == "llm":
-            value = known_llm(warehouse, value, choices, none="none")
-        refuse_unknown(option, value, choices, none="none")
+        if option == "llm" and (meant := unaliased(warehouse, value)) in choices:
+            value = meant
+        refuse_unknown(option.replace("llm", "LLM"), value, choices, none="none")
         yield f"{column} = {quoted(value)}"
 
 
@@ -237,14 +245,11 @@ def _everything(warehouse, trial_name):
     def as_kept(*names):
         return {name: kept[name] for name in names}
 
+    displaced = "withdrawn" if became["withdrawn"] else became["fate"] if became["fate"] in DISPLACED else None
     is_outdated = rows("intermediate.int_prompts_outdated", "batch_id = $batch_id and technique = $technique")
-    held_back = None
-    if not public:
-        fate = became["fate"] if became["fate"] in DISPLACED else None
-        withheld = "quarantined" if quarantined else "older_version" if is_outdated else "not_published"
-        held_back = "withdrawn" if became["withdrawn"] else fate or withheld
-    is_displaced = became["withdrawn"] is not None or became["fate"] in DISPLACED
-    became["is_still_in_tables"] = is_displaced and bool(public) and keys["called"] == trial_id
+    withheld = "quarantined" if quarantined else "older_version" if is_outdated else "not_published"
+    held_back = None if public else displaced or withheld
+    became["is_still_in_tables"] = displaced is not None and bool(public) and keys["called"] == trial_id
     return {
         **as_kept("trial_id", "study", "source"), "is_simulated": kept["source"] == "simulated",
         "llm": of("llm") or kept["llm_recorded"], **as_kept("llm_recorded", "llm_returned"),
@@ -256,7 +261,11 @@ def _everything(warehouse, trial_name):
         "response": public.get("response"), "number": number, "first_response": first_number,
         "text_kept": of("text_kept"),
         "baseline": derived.get("baseline"), "percent_of_baseline": public.get("percent_of_baseline"),
-        "turns": turns, "calls": [_of_call(call) for call in calls],
+        "turns": turns, "calls": [
+            {name: plain(value) for name, value in call.items() if name not in NOT_OF_CALLS}
+            | {"parameters": json.loads(call["parameters"]) if call["parameters"] else None}
+            for call in calls
+        ],
         "cost_usd": sum(costs) if is_cost_known else None,
         "cost_reason": None if is_cost_known else "price_not_known" if calls else "calls_not_recorded",
         "gate": _gate(warehouse, rows, keys), "parse_disagreement": disagreement or None,
@@ -277,12 +286,6 @@ def _became(warehouse, there, keys):
         for row in records(warehouse, f"select * exclude (trial_id) from ({query}) where trial_id = $trial_id", keys):
             became |= row if name == "fate" else {name: row}
     return became
-
-
-def _of_call(call):
-    left_out = ("trial_id", "study", "response_text", "_dlt_load_id", "call_id", "logprobs")
-    parameters = json.loads(call["parameters"]) if call["parameters"] else None
-    return {name: plain(value) for name, value in call.items() if name not in left_out} | {"parameters": parameters}
 
 
 def _gate(warehouse, rows, keys):
@@ -324,8 +327,7 @@ def _print_trial(record):
     )
     print()
     none = f"none ({record['reason'] or 'not given'})"
-    public, number = record["response"], record["number"]
-    response = fixed(number, unit=f"{unit}, which does not count") if public is None else fixed(public, unit=unit)
+    response = fixed(record["response"], unit=unit) or fixed(record["number"], unit=f"{unit}, which does not count")
     _print_known(
         ("status", _status(record)),
         ("response", response or none),
@@ -421,7 +423,7 @@ def _print_calls(record):
         for call in record["calls"]
     ]
     heads = ["turn", "try", "model", "provider", "tokens in", "tokens out", "s", "USD", "ended"]
-    print(lay_out(heads, rows, width=terminal.terminal_width(), null="?", right=(0, 1, 4, 5, 6, 7)))
+    say_rows("table", heads, rows, null="?", right=(0, 1, 4, 5, 6, 7))
     total = fixed(record["cost_usd"], ".6f", unit=" USD") or "not known (price_not_known)"
     if record["is_simulated"]:
         total += ", simulated calls cost nothing"

@@ -7,7 +7,7 @@ import click
 
 from bais.options import json_option
 from bais.sources import changed_files, known_versions
-from bais.terminal import fixed, lay_out, say, say_json, similar, terminal_width
+from bais.terminal import fixed, say, say_json, say_rows, similar
 from bais.warehouse import opened
 from ingest.warehouse import UserError, printable
 
@@ -52,18 +52,14 @@ def _of_source(versions, name):
 
 def _say_source(study, archive, name, versions):
     say(f"{name} (study {study}, format {archive.replace('_', '-')})")
-    rows = [
-        (
-            version["version"],
-            fixed(version["imported_at"], "%Y-%m-%d %H:%M"),
-            *(version[f"n_{noun}"] for noun in ("files", "new", "unchanged", "changed", "gone")),
-            _published(version),
-            "; ".join(_said(version)),
-        )
-        for version in versions
-    ]
-    heads = ["version", "imported", "files", "new", "unchanged", "changed", "gone", "published", "what it is"]
-    print(lay_out(heads, rows, width=terminal_width(), null=""))
+    counted = ("files", "new", "unchanged", "changed", "gone")
+    rows = []
+    for version in versions:
+        imported = fixed(version["imported_at"], "%Y-%m-%d %H:%M")
+        counts = (version[f"n_{noun}"] for noun in counted)
+        rows.append((version["version"], imported, *counts, _published(version), "; ".join(_said(version))))
+    heads = ["version", "imported", *counted, "published", "what it is"]
+    say_rows("table", heads, rows, null="")
     for version in versions:
         if version.get("files") and version["compared_with"]:
             _say_files(version)
@@ -81,9 +77,7 @@ def _published(version):
 
 
 def _why_not(batch):
-    if batch["verdict"] is None:
-        return "is not audited"
-    return "is rejected" if batch["act"] == "reject" else "failed"
+    return "is not audited" if batch["verdict"] is None else "is rejected" if batch["act"] == "reject" else "failed"
 
 
 def _said(version):

@@ -90,6 +90,12 @@ def public_tables(warehouse, schemas: tuple[str, ...] = PUBLIC_SCHEMAS) -> list[
     ).fetchall()
 
 
+def tables_in(warehouse, schema: str) -> set[str]:
+    """Return the names of the tables and views of a schema."""
+    query = "select table_name from information_schema.tables where table_schema = $schema"
+    return set(values(warehouse, query, {"schema": schema}))
+
+
 def is_public(warehouse, name: str) -> bool:
     """Whether there is a public table of this name, which a warehouse of old may lack."""
     return name in {table for _, table, _ in public_tables(warehouse)}
@@ -99,8 +105,7 @@ def not_public(warehouse) -> dict[str, str]:
     """Say of each study that was landed, and of which no trial is in the public tables, why that is."""
     from ingest.land.models import query_of
 
-    there = set(values(warehouse, "select table_name from information_schema.tables where table_schema = 'raw'"))
-    if not {"trials", "batch_verdicts", "gate_acts"} <= there:
+    if not {"trials", "batch_verdicts", "gate_acts"} <= tables_in(warehouse, "raw"):
         return {}
     rows = records(warehouse, NOT_PUBLIC.format(published=query_of("stg_batch_verdicts")))
     return {
@@ -262,29 +267,23 @@ def refuse_paradigm(warehouse, domain: str | None, study: str | None, in_anchori
             f"{printable(domain)} is no domain of anchoring but another paradigm: `bais recommend --paradigm "
             f"{printable(domain)}{of_study}` says how large that bias is and what helps"
         )
-    if domain is None and paradigms:
-        others = (
+    if domain is None and paradigms and not in_anchoring:
+        where = f"in study {printable(study)}" if study else "here"
+        raise UserError(
+            f"nothing was asked about anchoring {where}: say which other bias with --paradigm: "
             f"{', '.join(map(printable, paradigms))}; `bais recommend --paradigm {printable(paradigms[0])}{of_study}` "
             "says how large such a bias is and what helps"
         )
-        if not in_anchoring:
-            where = f"in study {printable(study)}" if study else "here"
-            raise UserError(
-                f"nothing was asked about anchoring {where}: say which other bias with --paradigm: {others}"
-            )
+
+
+def unaliased(warehouse, named: str) -> str:
+    """Return the LLM that an alias means, or the name itself."""
+    return dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall()).get(named, named)
 
 
 def llm_named(warehouse, named: str, llms: Iterable[str]) -> str:
     """Return the LLM that a name or an alias means, refused where it is no id and was not asked."""
-    llm = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall()).get(named, named)
+    llm = unaliased(warehouse, named)
     if llm not in llms and "/" not in llm:
         refuse_unknown("LLM", llm, sorted(llms), none=NOTHING_YET, by_part=True)
-    return llm
-
-
-def known_llm(warehouse, named: str, llms: Iterable[str], **words) -> str:
-    """Return the LLM that a name or an alias means, or refuse it."""
-    aliases = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall())
-    llm = aliases.get(named, named)
-    refuse_unknown("LLM", llm if llm in llms else named, llms, **words)
     return llm

@@ -6,7 +6,7 @@ from math import isfinite
 import click
 
 from bais.options import signed
-from bais.selection import all_trials, explain_condition, find_trial, meeting, refuse_unreadable
+from bais.selection import all_trials, conditions_explained, find_trial, meeting, refuse_unreadable
 from bais.terminal import say, say_each
 from bais.warehouse import IS_A_STUDY, interruptible, marts, opened, refuse_unknown
 from ingest.warehouse import UserError
@@ -129,8 +129,6 @@ def _flagged(reason):
 
 def _where(act, condition):
     """Ask a condition once: of all trials, published or not, or, to restore, of the withdrawn or reread ones."""
-    import duckdb
-
     from ingest.land.fates import rereadings
     from ingest.land.models import query_of
 
@@ -144,11 +142,9 @@ def _where(act, condition):
                 reread=rereadings(warehouse),
             )
         there = warehouse.sql(source)
-        try:
+        with conditions_explained():
             relation = meeting(there, [IS_A_STUDY, condition]).project("trial_id").order("trial_id")
             return [trial_id for (trial_id,) in interruptible(warehouse, relation.fetchall)]
-        except duckdb.Error as error:
-            raise UserError(explain_condition(error)) from None
 
 
 withdraw = _decides("withdraw", "withdrawn", "the trials, published or not,")
