@@ -159,8 +159,8 @@ def _explain_sql(error, warehouse):
         )
     lines = [printable(line) for line in text.splitlines() if line.strip() and not line.startswith("\t")][:8]
     if re.search(r"Table with name .* does not exist", text):
-        has_marts = public_tables(warehouse)
-        lines.append("`bais tables` lists the tables." if has_marts else "There are no marts yet: run `bais build`.")
+        none = "There are no marts yet: run `bais build`."
+        lines.append("`bais tables` lists the tables." if public_tables(warehouse) else none)
     return "\n".join(lines)
 
 
@@ -228,13 +228,10 @@ def tables(form: str, every: bool, name: str | None) -> None:
 def _list_tables(form, every):
     questions = {table: question for question, answering in QUESTIONS.items() for table in answering}
     with marts() as warehouse:
-        public = {f"{schema}.{name}": comment for schema, name, comment in public_tables(warehouse)}
+        public = {f"{schema}.{name}": first_sentence(comment) for schema, name, comment in public_tables(warehouse)}
         others = [table for table in public if table not in questions]
         shown = [table for table in questions if table in public] + (others if every else [])
-        rows = [
-            (questions.get(table), table, count(warehouse, *table.split(".", 1)), first_sentence(public[table]))
-            for table in shown
-        ]
+        rows = [(questions.get(table), table, count(warehouse, *table.split(".", 1)), public[table]) for table in shown]
     if form != "table":
         say_rows(form, ["question", "table", "rows", "grain"], rows)
         return
@@ -252,20 +249,16 @@ def _describe(table, form):
     with opened() as warehouse:
         public = public_tables(warehouse)
         described = public + public_tables(warehouse, ("raw",))
-        matches = [(s, n, comment) for s, n, comment in described if table.lower() in (n.lower(), f"{s}.{n}".lower())]
-        if not matches:
+        names = [f"{schema}.{name}" for schema, name, _ in described]
+        called = [i for i, name in enumerate(names) if table.lower() in (name.lower(), name.partition(".")[2].lower())]
+        if not called:
             refuse_without_marts(public)
-            names = [f"{schema}.{name}" for schema, name, _ in described]
-            raise UserError(
-                f"there is no public table {printable(table)}{similar(table, names)}: `bais tables` lists them"
-            )
-        schema, name, comment = matches[0]
+            alike = similar(table, names)
+            raise UserError(f"there is no public table {printable(table)}{alike}: `bais tables` lists them")
+        schema, name, comment = described[called[0]]
         say_if_old(warehouse)
-        n_rows = count(warehouse, schema, name)
-        columns = [
-            (column["name"], column["type"].lower(), column["description"])
-            for column in columns_of(warehouse, schema, name)
-        ]
+        n_rows, columns = count(warehouse, schema, name), columns_of(warehouse, schema, name)
+    columns = [(column["name"], column["type"].lower(), column["description"]) for column in columns]
     comment = TABLES[name].description if schema == "raw" and name in TABLES else comment
     if form != "table":
         write_rows(form, ["column", "type", "definition"], columns)

@@ -2,24 +2,16 @@
 
 from functools import partial
 
-from analysis.words.biases import Shown, decided_by_leading, headline, notes, row_of, sentences
+from analysis.words.biases import Shown, headline, notes, row_of, sentences
 from analysis.words.changes import counted
 from analysis.words.changes import sentences as sentences_on_changes
 from analysis.words.codes import DECISIONS as CALLED
 from analysis.words.codes import probability
-from analysis.words.domains import SIMULATED_FIRST, advise, verdict
+from analysis.words.domains import verdict
 from analysis.words.headlines import before_a_bias, sentences_on_unread
-from analysis.words.measures import arms, in_unit, is_share, possible, with_unit, without_mirrors
-from bais.evidence import (
-    CHANGES,
-    NEXT_STEPS,
-    PLACES,
-    PREDICTIONS,
-    SENSITIVITY,
-    SOURCES,
-    TRIALS_ASKED,
-    evidence_on,
-)
+from analysis.words.measures import arms, in_unit, possible, with_unit
+from analysis.words.pages import gained, rows_shown, summary_of_goals, summary_of_measures
+from bais.evidence import CHANGES, NEXT_STEPS, PLACES, PREDICTIONS, SENSITIVITY, SOURCES, TRIALS_ASKED, evidence_on
 from bais.places import ASKED, goals_of
 from bais.sources import unread_lines
 from bais.terminal import fixed, say, say_each, say_json, say_rows
@@ -88,11 +80,11 @@ def recommend_on_bias(
     if len(studies) > 1:
         raise UserError(f"{printable(paradigm)} is in several studies: say which with --study, of {', '.join(studies)}")
     refuse_unknown("measure", measure, [row["measure"] for row in of_paradigm])
-    place = {"study": studies[0], "paradigm": paradigm}
-    llms = values(warehouse, LLMS, place)
+    keys = {"study": studies[0], "paradigm": paradigm, "domain": None, "measure": measure}
+    llms = values(warehouse, LLMS, keys)
     llm = llm and llm_named(warehouse, llm, set(llms) - {None})
     is_asked = llm is None or llm in llms
-    keys = place | {"domain": None, "measure": measure, "llm": llm if is_asked else None}
+    keys |= {"llm": llm if is_asked else None}
     rows, _ = _rows_on(warehouse, keys)
     sources = values(warehouse, SOURCES, keys)
     unread = unread_lines(warehouse, studies[0])
@@ -102,7 +94,7 @@ def recommend_on_bias(
     )
     changes = counted(changed, sum(row["n_asked"] for row in n_asked))
     if as_json:
-        about = {**place, "llm": llm, "is_asked": is_asked, "sources": sources}
+        about = {"study": studies[0], "paradigm": paradigm, "llm": llm, "is_asked": is_asked, "sources": sources}
         say_json(about | rows | {"unread_lines": unread, "post_hoc_changes": changes})
         return
     noun = _noun(sources)
@@ -181,67 +173,18 @@ def _asked(warehouse, study):
 
 
 def on_a_page(warehouse, study: str) -> tuple[list[dict], list[dict]]:
-    """Return what a page says of each paradigm of a study, and the rows that it shows.
-
-    Of the first, each row has a `paradigm`, its `headline`, `sentences` on each bias, `notes` beneath the table, and
-    the techniques that its leading measure says to `use`, to `avoid`, or `either` by comparison; of the second, each
-    has a bias with a technique beside what is decided and foretold of that technique.
-    """
+    """Return what a page says of each paradigm of a study, and the rows that it shows, as of `analysis.words.pages`."""
     summaries, page_rows = [], []
     for paradigm, keys, noun in _asked(warehouse, study):
         rows, leading = _rows_on(warehouse, keys)
-        biases, decisions, predictions, sensitivity, next_steps = rows.values()
         shown = Shown(keys["llm"], is_foretold=False, noun=noun)
         if evidences := _by_domain(warehouse, keys):
-            summary = _of_goals(evidences)
+            summary = summary_of_goals(evidences)
         else:
-            summary = decided_by_leading(decisions) | {
-                "headline": headline(biases, decisions, leading, noun),
-                "sentences": list(sentences(biases, noun, partial(records, warehouse, CORRECTED, keys))),
-                "notes": list(notes(biases, decisions, sensitivity, next_steps, shown)),
-                "goals": [],
-            }
+            summary = summary_of_measures(rows, leading, partial(records, warehouse, CORRECTED, keys), shown)
         summaries.append({"study": study, "paradigm": paradigm, "noun": noun} | summary)
-        different, _ = without_mirrors(biases)
-        for bias in different:
-            decision, prediction = row_of(bias, decisions), row_of(bias, predictions)
-            gain = _gained(decision, prediction, shown)
-            page_rows.append(
-                bias
-                | dict(zip(("gain", "gain_low", "gain_high"), gain, strict=True))
-                | {
-                    "of": f"{with_unit(bias)}: {arms(bias)}",
-                    "is_share": is_share(bias),
-                    "control": decision and decision["control"],
-                    "decision": decision and decision[shown.column],
-                    "p_better_than_control": prediction and prediction["p_better_than_control"],
-                }
-            )
+        page_rows += rows_shown(rows, shown)
     return summaries, page_rows
-
-
-def _of_goals(evidences):
-    """Return what a page says of a paradigm that has goals: as of a domain of anchoring, and its decisions."""
-    advised = [[advice["text"] for advice in advise(evidence)] for evidence in evidences]
-    simulated = advised[0][0].partition(SIMULATED_FIRST)[1]
-    headlines = [texts[0].removeprefix(SIMULATED_FIRST) for texts in advised]
-    rows = [
-        row | {"measures": evidence.goals[goal].measures, "unit": evidence.goals[goal].unit}
-        for evidence in evidences
-        for goal in evidence.goals
-        for row in evidence.of(goal)
-    ]
-    leading = [row | {"is_leading": True} for row in rows if row["goal"] == evidences[0].leading]
-    return decided_by_leading(leading) | {
-        "headline": f"{simulated}{' '.join(headlines)}",
-        "sentences": [
-            f"{evidence.domain}: {text}"
-            for evidence, texts in zip(evidences, advised, strict=True)
-            for text in texts[1:]
-        ],
-        "notes": [],
-        "goals": rows,
-    }
 
 
 def _noun(sources):
@@ -266,9 +209,8 @@ def _print_techniques(rows, shown):
     kept = [n for n in range(len(heads)) if n < 4 or any(row[n] is not None for row in cells)]
     right = [kept.index(n) for n in (3, 4, 6, 7, 8) if n in kept]
     spare = [kept.index(n) for n in (8, 7, 4, 3) if n in kept]
-    say_rows(
-        "table", [heads[n] for n in kept], [[row[n] for n in kept] for row in cells], null="", right=right, spare=spare
-    )
+    heads, cells = [heads[n] for n in kept], [[row[n] for n in kept] for row in cells]
+    say_rows("table", heads, cells, null="", right=right, spare=spare)
 
 
 def _technique_row(bias, decision, prediction, shown):
@@ -280,17 +222,10 @@ def _technique_row(bias, decision, prediction, shown):
     return [
         *cells,
         CALLED[decision[shown.column]],
-        _interval(bias | {"arm_b": EITHER}, *_gained(decision, prediction, shown)),
+        _interval(bias | {"arm_b": EITHER}, *gained(decision, prediction, shown)),
         probability(prediction and prediction["p_better_than_control"]),
         n_reversed if n_reversed is None or not shown.llm else "yes" if n_reversed else "no",
     ]
-
-
-def _gained(decision, prediction, shown):
-    """Return by how much a technique improves whom the table speaks of, with its interval; nothing where it is none."""
-    row = (prediction if shown.is_foretold else decision) or {}
-    which = "gain_asked" if shown.llm else "gain"
-    return [row.get(name) for name in ("gain", f"{which}_low", f"{which}_high")]
 
 
 def _interval(bias, value, low, high):

@@ -209,9 +209,9 @@ def _published(verdict):
         return "no, older version"
     if verdict["is_replaced"] and not verdict["is_published"]:
         return "no, all of it in later versions"
-    parts = ["yes" if verdict["is_published"] else "no", f"by {verdict['act']}" if verdict["is_decided"] else None]
-    parts += [f"{verdict[f'n_{fate}']:,} {fate}" if verdict[f"n_{fate}"] else None for fate in ("superseded", "gone")]
-    return ", ".join(filter(None, parts))
+    parts = ["yes" if verdict["is_published"] else "no", *[f"by {verdict['act']}"] * verdict["is_decided"]]
+    parts += [f"{verdict[f'n_{fate}']:,} {fate}" for fate in ("superseded", "gone") if verdict[f"n_{fate}"]]
+    return ", ".join(parts)
 
 
 def _has_failed(finding):

@@ -162,7 +162,7 @@ def _list_claims(chosen, form, limit):
 def _say_listed(claim):
     """Say of a claim in a list where it is printed, the three numbers, and why."""
     others = claim["n_places"] - 1
-    again = f", also printed in {others:,} other place{'s' if others > 1 else ''}" if others else ""
+    again = f", also printed in {others:,} other place{'s' * (others > 1)}" if others else ""
     say(one_line(claim["statement"]), "  ")
     say(f"{claim['claim_id']}: document {claim['document']}, {claim['location']}{again}", "    ")
     values = _values(claim)

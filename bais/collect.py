@@ -37,7 +37,7 @@ def collect(study: str, no_load: bool, **limits) -> int:
 @study_argument("a study file, or the name of a shipped study", required=False)
 @click.option("--to-settle", metavar="DOMAIN", help="write the study that would settle what is open in a domain")
 @click.option("--study", "of_study", metavar="S", help="to settle: of this study (default: the largest of LLMs)")
-@click.option("--paradigm", metavar="P", default=ANCHORING, help="to settle: of this bias, which names goals")
+@click.option("--paradigm", metavar="P", help="to settle: of this bias, which has goals (default: anchoring)")
 @click.option("--goal", metavar="G", help="to settle: by this goal of it (default: the one that leads)")
 @click.option("--technique", metavar="T", help="to settle: of this technique (default: what takes the fewest LLMs)")
 @click.option("--llm", "llms", metavar="L", multiple=True, help="to settle: ask this LLM, again for each; vendor/name")
@@ -45,7 +45,7 @@ def collect(study: str, no_load: bool, **limits) -> int:
 @click.option("--out", type=PATH, metavar="FILE", help="to settle: where the study goes (default: STUDY-DOMAIN.yaml)")
 @json_option()
 def plan(
-    study: str | None, to_settle: str | None, of_study: str | None, paradigm: str, goal: str | None,
+    study: str | None, to_settle: str | None, of_study: str | None, paradigm: str | None, goal: str | None,
     technique: str | None, llms: tuple[str, ...], more_trials: bool, out: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Say what a study will ask, how long that takes and what it costs, and what is there already.
@@ -57,14 +57,15 @@ def plan(
 
     if (study is None) == (to_settle is None):
         raise UserError("give a study file or the name of a shipped study, or --to-settle DOMAIN")
-    if study and (of_study or technique or llms or more_trials or out):
-        raise UserError("--study, --technique, --llm, --more-trials and --out go with --to-settle DOMAIN")
+    if study and (of_study or paradigm or goal or technique or llms or more_trials or out):
+        options = "--study, --paradigm, --goal, --technique, --llm, --more-trials and --out"
+        raise UserError(f"{options} go with --to-settle DOMAIN")
     if llms and more_trials:
         raise UserError("give --llm or --more-trials, not both")
     sentences = []
     if to_settle:
         settled = write_study(
-            to_settle, paradigm=paradigm, study=of_study, goal=goal, technique=technique, llms=llms,
+            to_settle, paradigm=paradigm or ANCHORING, study=of_study, goal=goal, technique=technique, llms=llms,
             trials=more_trials, out=out,
         )  # fmt: skip
         study, sentences = settled.path, settled.sentences
@@ -89,16 +90,15 @@ def _say_plan(planned):
     more = f", up to {rule['maximum']} where the SD of these exceeds {rule['sd_above']:g}" if "maximum" in rule else ""
     anchors = [f"{kind} {ends['low']:g} and {ends['high']:g}" for kind, ends in grid["anchors"].items()]
     temperatures = ["the endpoint's own" if t is None else f"{t:g}" for t in grid["temperatures"]]
-    arms = [
-        f"{name}: {', '.join(_told_arm(arm, paradigm['anchors']) for arm in paradigm['arms'])}"
-        + (f" with {paradigm['n_items']:,} items" if paradigm["n_items"] else "")
-        for name, paradigm in grid["paradigms"].items()
-    ]
-    goals = [
-        f"{', '.join(paradigm['goals'])} ({paradigm['leading_goal']} leads)"
-        for paradigm in grid["paradigms"].values()
-        if "goals" in paradigm
-    ]
+    arms, goals = [], []
+    for name, paradigm in grid["paradigms"].items():
+        told = [
+            f"{arm} ({paradigm['anchors'][arm]})" if arm in paradigm["anchors"] else arm for arm in paradigm["arms"]
+        ]
+        items = f" with {paradigm['n_items']:,} items" if paradigm["n_items"] else ""
+        arms.append(f"{name}: {', '.join(told)}{items}")
+        if "goals" in paradigm:
+            goals.append(f"{', '.join(paradigm['goals'])} ({paradigm['leading_goal']} leads)")
     cells = planned["cells"]
     judged = cells.get("judgements")
     pace = f"{planned['limits']['concurrency']} calls at a time, {_from_to(planned['seconds_per_call'], True)} s a call"
@@ -168,11 +168,6 @@ def _told_of_judges(judges):
     """Write who judges which texts, and how often."""
     times = "once" if judges["repeats"] == 1 else f"{judges['repeats']} times"
     return f"{', '.join(judges['llms'])}: {judges['paradigm']} of {', '.join(judges['roles'])}, {times} each"
-
-
-def _told_arm(arm, anchors):
-    """Name an arm, with its anchor if it has one."""
-    return f"{arm} ({anchors[arm]})" if arm in anchors else arm
 
 
 def _from_to(ends, has_fraction=False, to=" to "):

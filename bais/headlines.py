@@ -63,11 +63,10 @@ def headlines(study: str | None, is_brief: bool) -> None:
         )
         checks = records(warehouse, f"select checks.*, claims.study, true as has_version from {CHECKED}")
         has_biases = is_public(warehouse, "outcome_contrasts")
-        others = {
-            study: [*(headlines_on_biases(warehouse, study) if has_biases else ()),
-                    *sentences_on_alterations(warehouse, study)]
-            for study in (row["study"] for row in studies)
-        }  # fmt: skip
+        others = {}
+        for name in (row["study"] for row in studies):
+            on_biases = headlines_on_biases(warehouse, name) if has_biases else []
+            others[name] = on_biases + sentences_on_alterations(warehouse, name)
         people = sentences_on_people(warehouse)
         scored = _scored(warehouse)
         names = list(dict.fromkeys([*(row["study"] for row in studies), *scored, *people]))

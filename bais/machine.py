@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from bais.options import PATH, json_option, strict
+from bais.options import PATH, json_option, refuse_together, strict
 from bais.terminal import complain, fixed, pairs, say, say_each, say_json
 from ingest.warehouse import connect, parquet_folder, printable, warehouse_path
 
@@ -21,19 +21,15 @@ RESOURCE_TYPES = ("--resource-type", "--resource-types", "--exclude-resource-typ
 @click.pass_context
 def build(ctx: click.Context, as_of: str | None, to: Path | None, force: bool, engine: str, test: bool) -> int:
     """Run `dbt build` on a copy of the warehouse, without the unit tests of models; the copy takes its place."""
-    if test and engine != "spark":
-        raise click.UsageError("--test goes with --engine spark: `dbt build` runs every test in DuckDB")
-    if engine == "spark" and (as_of or not _only_variables(ctx.args)):
-        raise click.UsageError(
-            "--engine spark builds the whole warehouse, of what was landed until now: "
-            "of dbt's options it takes --vars alone"
-        )
-    if (as_of is None) != (to is None):
-        raise click.UsageError("--as-of VERSION and --to FILE go together")
+    limits = "builds the whole warehouse, of what was landed until now: of dbt's options it takes --vars alone"
+    refuse_together(
+        ("--test goes with --engine spark: `dbt build` runs every test in DuckDB", test and engine != "spark"),
+        (f"--engine spark {limits}", engine == "spark" and (as_of or not _only_variables(ctx.args))),
+        ("--as-of VERSION and --to FILE go together", (as_of is None) != (to is None)),
+        ("--force replaces the file of --to, and none is named", force and to is None),
+    )
     if as_of is not None:
         return _build_as_of(as_of, to, force, ctx.args)
-    if force:
-        raise click.UsageError("--force replaces the file of --to, and none is named")
     path = warehouse_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():

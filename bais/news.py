@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from bais.options import PATH
+from bais.options import PATH, refuse_together
 from bais.terminal import say, say_each
 from bais.texts import csv_of, refuse_existing, write_new
 from bais.warehouse import opened, records
@@ -82,12 +82,11 @@ def news(
     items: Path | None, unvalidated: bool,
 ) -> int:  # fmt: skip
     """Fetch news with the key in NEWS_API_KEY, or write those that are there."""
-    if sum(map(bool, (to_falsify, to_validate, items, dry_run or since))) > 1:
-        raise click.UsageError(
-            "--to-falsify, --to-validate and --items write what is there, and ask for nothing: give one"
-        )
-    if unvalidated and not items:
-        raise click.UsageError("--unvalidated goes with --items")
+    one = "--to-falsify, --to-validate and --items write what is there, and ask for nothing: give one"
+    refuse_together(
+        (one, sum(map(bool, (to_falsify, to_validate, items, dry_run or since))) > 1),
+        ("--unvalidated goes with --items", unvalidated and not items),
+    )
     for path, option, write in (
         (to_falsify, "--to-falsify", _write_to_falsify),
         (to_validate, "--to-validate", _write_to_validate),

@@ -12,17 +12,7 @@ from bais.options import json_option
 from bais.places import WORDS, asked_places, goals_of, places_meant
 from bais.sources import unread_lines
 from bais.terminal import fixed, say, say_each, say_json, say_rows, similar
-from bais.warehouse import (
-    ANCHORING,
-    NOTHING_YET,
-    PARADIGMS,
-    count,
-    is_public,
-    llm_named,
-    marts,
-    refuse_unknown,
-    values,
-)
+from bais.warehouse import ANCHORING, NOTHING_YET, PARADIGMS, count, is_public, llm_named, marts, refuse_unknown, values
 from ingest.warehouse import UserError, printable, warehouse_path
 
 GOALS = tuple(codes.GOALS)
@@ -41,10 +31,9 @@ WITHOUT_TRIALS = {
 @click.option("--domain", metavar="D", help="such as loan")
 @click.option("--llm", metavar="L", help="for this LLM, asked or not; vendor/name or an alias")
 @click.option(
-    "--goal",
-    metavar="G",
+    "--goal", metavar="G",
     help=f"what matters: {', '.join(GOALS)}, or a goal of the paradigm (default: the first, the others beside it)",
-)
+)  # fmt: skip
 @click.option("--study", metavar="S", help="only this study (default: the largest in which LLMs were asked)")
 @click.option("--paradigm", metavar="P", help="against this bias, such as framing (default: anchoring)")
 @click.option("--measure", metavar="M", help="with --paradigm, only this measure of it")
@@ -63,10 +52,8 @@ def recommend(
             raise UserError(f"--measure goes with a --paradigm without goals; in {paradigm}, --goal says what matters")
         if not goals:
             if domain or goal:
-                raise UserError(
-                    "--domain and --goal are of anchoring, and of paradigms that name goals; with this --paradigm say "
-                    "--measure"
-                )
+                of_whom = "--domain and --goal are of anchoring, and of paradigms that name goals"
+                raise UserError(f"{of_whom}; with this --paradigm say --measure")
             recommend_on_bias(warehouse, paradigm, measure, study, llm, as_json)
             return
         if paradigm == ANCHORING:
@@ -228,15 +215,12 @@ def _decided(row, evidence):
     label = row["name"] if is_plain else f"{row['name']} vs {row['control_name']}"
     label = label if row["comparison"] == "control" else f"  vs {row['control_name']}"
     own = next((other for other in evidence.own if all(other[key] == row[key] for key in KEYS)), None)
-    if row["decision"] is None:
-        decisions = ["confounded", None]
-    else:
-        decision = own["decision_asked"] if own else None if evidence.own else row["decision_asked"]
-        decisions = [DECISIONS[row["decision"]], decision and DECISIONS[decision]]
-    shown, ends = (own, ("gain_asked_low", "gain_asked_high")) if own else (row, ("gain_low", "gain_high"))
+    told = own or ({} if evidence.own else row)  # of one LLM nothing that is of all
+    asked = told.get("decision_asked")
+    decisions = [DECISIONS[row["decision"]], asked and DECISIONS[asked]] if row["decision"] else ["confounded", None]
     gained = f"{row['n_gained']} of {row['n_llms']}" if row["n_gained"] is not None else None
-    gain = None if evidence.own and not own else _gain(shown["gain"], *(shown[end] for end in ends))
-    return [label, *decisions, gained, gain]
+    which = "gain_asked" if own else "gain"
+    return [label, *decisions, gained, _gain(*(told.get(name) for name in ("gain", f"{which}_low", f"{which}_high")))]
 
 
 def _predicted(row, has_rivals):
@@ -248,8 +232,10 @@ def _predicted(row, has_rivals):
 
 def _gain(gain, low, high):
     """A gain and its bounds, of which wide ones need no decimals."""
-    bounds = None if low is None else [fixed(end, "+.0f" if max(-low, high) >= 100 else "+.1f") for end in (low, high)]
-    return gain if gain is None else f"{gain:+.1f}" + (f" ({bounds[0]} to {bounds[1]})" if bounds else "")
+    if gain is None or low is None:
+        return fixed(gain, "+.1f")
+    form = "+.0f" if max(-low, high) >= 100 else "+.1f"
+    return f"{gain:+.1f} ({low:{form}} to {high:{form}})"
 
 
 def _sizes(evidence, goals, has_rivals):

@@ -99,7 +99,7 @@ def write_study(
         way = _way(place, technique, trials)
         if way is None and not named:
             raise UserError(_nothing_open(place, technique))
-        others = [*asked["llms"], *_not_asked(warehouse, asked)] if place.is_recorded else _not_asked(warehouse, asked)
+        others = asked["llms"] * place.is_recorded + _not_asked(warehouse, asked)
         content = _content(warehouse, place, way)
     n_llms = 0 if trials or not way else _n_llms(place, way)
     added = named or others[:n_llms]
@@ -115,9 +115,7 @@ def write_study(
     path = out or Path(f"{asked['study']}-{asked['domain']}.yaml")
     sentences = [over_trials(way, place.what(way))] if trials else _over_llms(place, way, content)
     n_missing = max(0, n_llms - len(added))
-    sentences += on_the_study(
-        len(content["llms"]), n_missing, asked["study"], content["study"], is_recorded=place.is_recorded
-    )
+    sentences += on_the_study(content, n_missing, asked["study"], is_recorded=place.is_recorded)
     sentences.append(f"The study: {printable(path)}. `bais collect {printable(path)}` asks it.")
     text = _yaml_text(content, sentences)
     parse_study(text, printable(path))
@@ -292,12 +290,11 @@ def _with_its_paradigm(warehouse, place, content):
 def _short(entry, key, entries):
     """Name what bais ships by its name alone, unless the study has changed it."""
     shipped = entries.get(entry[key], {})
-    changed = {name: value for name, value in entry.items() if shipped.get(name) != value}
-    changed = {name: value for name, value in changed.items() if not (name == "version" and value == 1)}
-    if not shipped or set(changed) - {"anchors"} - {name for name, value in changed.items() if not value}:
+    usual = {"version": 1} | shipped
+    changed = {name for name, value in entry.items() if usual.get(name) != value and (value or name == "anchors")}
+    if not shipped or changed - {"anchors"}:
         return entry
-    anchors = {"anchors": entry["anchors"]} if "anchors" in changed else {}
-    return {key: entry[key], **anchors} if anchors else entry[key]
+    return {key: entry[key], "anchors": entry["anchors"]} if changed else entry[key]
 
 
 def _anchors(rows, multiples):
@@ -305,10 +302,9 @@ def _anchors(rows, multiples):
     by_direction = {row["anchor_direction"]: row for row in rows}
     if len(by_direction) == 2 and all(row["is_fixed"] for row in rows):
         return {"fixed": {side: by_direction[side]["anchor_value"] for side in multiples}}
-    factors = {side: by_direction[side]["factor"] if side in by_direction else None for side in multiples}
-    if None in factors.values() or not 0 < factors["low"] < factors["high"]:
-        factors = multiples
-    return {"proportional": dict(factors)}
+    factors = {side: by_direction[side]["factor"] for side in multiples if side in by_direction}
+    is_told = len(factors) == len(multiples) and 0 < factors["low"] < factors["high"]
+    return {"proportional": dict(factors if is_told else multiples)}
 
 
 def _cost(place, way, content):

@@ -289,6 +289,13 @@ def similar(query: str, names: list[str], by_part: bool = False) -> str:
     return f" (perhaps {' or '.join(map(printable, close))})" if close else ""
 
 
+def _live(*columns):
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
+
+
 @contextlib.contextmanager
 def progress(what: str) -> Iterator[Callable[..., None]]:
     """Give a function that says how many of how many are done: a live line for a person, else a line now and then."""
@@ -303,10 +310,7 @@ def progress(what: str) -> Iterator[Callable[..., None]]:
 
         yield show
         return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True, redirect_stdout=False) as progress:
+    with _live() as progress:
         task = progress.add_task(what, total=None)
         yield lambda n_done, n_all, doing=what: progress.update(task, completed=n_done, total=n_all, description=doing)
 
@@ -317,11 +321,9 @@ def working(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
-    shown = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
+    shown = _live(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     shown.add_task(what, total=None)
     timer = threading.Timer(PATIENCE_S, shown.start)
     timer.start()

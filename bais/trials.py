@@ -58,6 +58,10 @@ CHECKS = """
 select check_name, level, is_passed, detail, coalesce(list_contains(sample, $trial_id), false) as names_this_trial
 from raw.batch_checks where verdict_id = $verdict_id order by check_name
 """
+VERDICT = """
+select verdicts.verdict, act, is_published, verdict_id, checked_at from ({published})
+inner join raw.batch_verdicts as verdicts using (verdict_id) where verdicts.batch_id = $batch_id
+"""
 FILTERS = {
     # option: the column, what there is (None: what the trials have), and what the help says
     "study": ("study", None, "of this study"),
@@ -230,9 +234,8 @@ def _everything(warehouse, trial_name):
     line = line if isinstance(line, dict) else {"line": line}
     if calls:
         keys["hashes"] = list({call["prompt_hash"] for call in calls if call["prompt_hash"]})
-        prompts = rows(
-            "raw.prompts", "study = $study and list_contains($hashes, prompt_hash) and prompt_kind = 'message'"
-        )
+        asked = "study = $study and list_contains($hashes, prompt_hash) and prompt_kind = 'message'"
+        prompts = rows("raw.prompts", asked)
         turns = turns_of_calls(calls, {prompt["prompt_hash"]: prompt["text"] for prompt in prompts})
     else:
         turns = turns_of_line(line, kept["response_text"])
@@ -294,13 +297,7 @@ def _gate(warehouse, rows, keys):
 
     if not rows("raw.batch_verdicts", "batch_id = $batch_id"):
         return None
-    published = query_of("stg_batch_verdicts")
-    (verdict,) = records(
-        warehouse,
-        f"select verdicts.verdict, act, is_published, verdict_id, checked_at from ({published}) "
-        "inner join raw.batch_verdicts as verdicts using (verdict_id) where verdicts.batch_id = $batch_id",
-        keys,
-    )
+    (verdict,) = records(warehouse, VERDICT.format(published=query_of("stg_batch_verdicts")), keys)
     keys["verdict_id"] = verdict["verdict_id"]
     sentences = {row["reason"]: row["sentence"] for row in rows("seeds.flag_reasons", "true")}
     flags = [flag | {"sentence": sentences.get(flag["reason"])} for flag in records(warehouse, FLAGS, keys)]
@@ -408,20 +405,13 @@ def _print_calls(record):
     if not record["calls"]:
         print("  none is recorded, so that the cost is not known")
         return
-    rows = [
-        [
-            call["turn"] + 1,
-            call["attempt"],
-            _joined(" → ", *dict.fromkeys((call["requested_model"], call["returned_model"]))),
-            call["upstream_provider"],
-            call["tokens_in"],
-            call["tokens_out"],
-            fixed(call["latency_s"], ".2f"),
-            fixed(call["cost_usd"], ".6f"),
-            call["error"] or call["finish_reason"] or "",
-        ]
-        for call in record["calls"]
-    ]
+    rows = []
+    for call in record["calls"]:
+        model = _joined(" → ", *dict.fromkeys((call["requested_model"], call["returned_model"])))
+        used = [call[name] for name in ("upstream_provider", "tokens_in", "tokens_out")]
+        took = [fixed(call["latency_s"], ".2f"), fixed(call["cost_usd"], ".6f")]
+        ended = call["error"] or call["finish_reason"] or ""
+        rows.append([call["turn"] + 1, call["attempt"], model, *used, *took, ended])
     heads = ["turn", "try", "model", "provider", "tokens in", "tokens out", "s", "USD", "ended"]
     say_rows("table", heads, rows, null="?", right=(0, 1, 4, 5, 6, 7))
     total = fixed(record["cost_usd"], ".6f", unit=" USD") or "not known (price_not_known)"

@@ -98,10 +98,9 @@ def _say_files(version):
     print()
     say(f"{version['version']}: files that are not as they were")
     for file in version["files"][:MOST_NAMED]:
-        was = f", which was {file['was']}" if file["was"] else ""
-        before = "not there before" if file["n_lines_before"] is None else f"{file['n_lines_before']} lines before"
-        now = "not there now" if file["n_lines"] is None else f"{file['n_lines']} now"
-        counted = f"{file['n_lines']} lines in all" if file["n_lines"] == file["n_lines_before"] else f"{before}, {now}"
+        was, n_before, n = f", which was {file['was']}" if file["was"] else "", file["n_lines_before"], file["n_lines"]
+        before = "not there before" if n_before is None else f"{n_before} lines before"
+        counted = f"{n} lines in all" if n == n_before else f"{before}, {'not there' if n is None else n} now"
         say(f"{file['change']:<8} {file['path']}{was} ({counted})", indent="  ")
     if (left := len(version["files"]) - MOST_NAMED) > 0:
         say(f"and {left:,} more; --json lists them", indent="  ")

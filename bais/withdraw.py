@@ -41,11 +41,8 @@ def _decides(act: str, done: str, what: str) -> click.Command:
         n_left = len(ids) - sum(by_study.values())
         are = "the trial is" if len(ids) == 1 else f"the {len(ids):,} trials are"
         if not by_study:
-            raise UserError(
-                f"{are} withdrawn already: nothing was done"
-                if act == "withdraw"
-                else f"{are} neither withdrawn nor reread: nothing was done"
-            )
+            already = "withdrawn already" if act == "withdraw" else "neither withdrawn nor reread"
+            raise UserError(f"{are} {already}: nothing was done")
         counted = ", ".join(f"{n:,} trial{'' if n == 1 else 's'} of {study}" for study, n in by_study.items())
         left = f"; {n_left:,} {'was' if n_left == 1 else 'were'} so before" if n_left else ""
         say(f"{done}: {counted}{left}. `bais build` derives the tables anew.")
@@ -104,8 +101,7 @@ def _audit_again(batches):
     if not batches:
         return 0
     verdicts = audit(batches)
-    for verdict in verdicts:
-        print(render_verdict(verdict))
+    print("\n".join(map(render_verdict, verdicts)))
     return FAILED if any(verdict.verdict == "failed" for verdict in verdicts) else 0
 
 
@@ -136,11 +132,8 @@ def _where(act, condition):
     with marts() as warehouse:
         source = CURRENT.format(all=all_trials(warehouse))
         if act == "restore":
-            source = DECIDED.format(
-                all=all_trials(warehouse),
-                withdrawn=query_of("stg_withdrawn_trials"),
-                reread=rereadings(warehouse),
-            )
+            decided = {"withdrawn": query_of("stg_withdrawn_trials"), "reread": rereadings(warehouse)}
+            source = DECIDED.format(all=all_trials(warehouse), **decided)
         there = warehouse.sql(source)
         with conditions_explained():
             relation = meeting(there, [IS_A_STUDY, condition]).project("trial_id").order("trial_id")

@@ -149,9 +149,9 @@ def _prompts():
 
     rows = []
     for name, entry in shipped("techniques").items():
-        rounds = {what: text for what, text in entry.get("rounds", {}).items() if isinstance(text, str)}
-        rounds.pop("stops_at", None)
-        texts = [*([entry["system"]] if "system" in entry else []), *entry.get("turns", []), *rounds.values()]
+        rounds = entry.get("rounds", {}).items()
+        told = [text for what, text in rounds if isinstance(text, str) and what != "stops_at"]
+        texts = [*([entry["system"]] if "system" in entry else []), *entry.get("turns", []), *told]
         rows.append({"technique": name, "source": entry["source"], "texts": texts})
     return rows
 
@@ -248,9 +248,8 @@ def docs(out: Path | None) -> None:
             lines = [line.strip() for line in process.communicate()[0].splitlines() if line.strip()]
         page = Path(target) / "static_index.html"
         if process.returncode or not page.exists():
-            raise UserError(
-                f"dbt could not write its documentation: {printable((lines or ['no reason given'])[-1])}", 1
-            )
+            why = printable((lines or ["no reason given"])[-1])
+            raise UserError(f"dbt could not write its documentation: {why}", 1)
         with texts.writing(out / page.name):
             shutil.copyfile(page, out / page.name)
     print(printable(out / page.name))

@@ -156,15 +156,17 @@ def cost_of_llms(n_llms, usd, techniques, *, is_recorded):
     )
 
 
-def on_the_study(n_asked, n_missing, study, name, *, is_recorded):
+def on_the_study(content, n_missing, study, *, is_recorded):
     """Say whom a study file lacks, and whether its answers are counted with those that are there.
 
     Parameters
     ----------
-    n_asked, n_missing : int
-        LLMs that it asks, and that have to be named.
-    study, name : str
-        Of which study it settles a decision, and what it is called.
+    content : dict
+        The `study` that it is, and the `llms` that it asks.
+    n_missing : int
+        LLMs that have to be named.
+    study : str
+        Of which study it settles a decision.
     is_recorded : bool
         Whether the study was recorded without its prompts.
 
@@ -174,13 +176,13 @@ def on_the_study(n_asked, n_missing, study, name, *, is_recorded):
     """
     if n_missing:
         yield (
-            f"This study asks {n_asked:,} of them: {n_missing:,} more are missing; name them, each with --llm "
-            "vendor/name."
+            f"This study asks {len(content['llms']):,} of them: {n_missing:,} more are missing; name them, each with "
+            "--llm vendor/name."
         )
     if is_recorded:
         yield (
-            f"{study} was recorded without its prompts: this is a study of its own, {name}, which asks bais's words of "
-            "the vignette, and its answers are not counted with the recorded ones."
+            f"{study} was recorded without its prompts: this is a study of its own, {content['study']}, which asks "
+            "bais's words of the vignette, and its answers are not counted with the recorded ones."
         )
 
 

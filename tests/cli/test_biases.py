@@ -500,4 +500,7 @@ def test_what_would_settle_an_open_decision_is_said_of_llms_and_of_items(ask, go
     golden(sentence(more_llms, more_items))
     golden(sentence(none, more_items))
     assert sentence(none) is None
+    barred = row | {"quantity": "needed_llms", "reason": "bias_reversed"}
+    assert "No number of LLMs would settle SACD (chose_sure, gain less loss): of what" in sentence(more_items, barred)
+    assert "No number of items would settle" in ask(open_still=[barred | {"quantity": "needed_items"}])
     assert sentence(more_llms | {"paradigm": "decoy"}, more_items | {"technique_b": "placebo"}) is None
