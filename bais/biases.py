@@ -88,11 +88,9 @@ def recommend_on_bias(
     rows, _ = _rows_on(warehouse, keys)
     sources = values(warehouse, SOURCES, keys)
     unread = unread_lines(warehouse, studies[0])
-    changed, n_asked = (
-        [row for row in records(warehouse, query, keys) if keys["llm"] in (None, row["llm"])]
-        for query in (CHANGES, TRIALS_ASKED)
-    )
-    changes = counted(changed, sum(row["n_asked"] for row in n_asked))
+    everybody = (records(warehouse, query, keys) for query in (CHANGES, TRIALS_ASKED))
+    changed, asked = ([row for row in rows if keys["llm"] in (None, row["llm"])] for rows in everybody)
+    changes = counted(changed, sum(row["n_asked"] for row in asked))
     if as_json:
         about = {"study": studies[0], "paradigm": paradigm, "llm": llm, "is_asked": is_asked, "sources": sources}
         say_json(about | rows | {"unread_lines": unread, "post_hoc_changes": changes})
@@ -145,9 +143,8 @@ def headlines_on_biases(warehouse, study: str) -> list[str]:
     """Say of each paradigm of a study in a few sentences how large the bias is and which technique helps."""
     paragraphs = []
     for paradigm, keys, noun in _asked(warehouse, study):
-        if evidences := _by_domain(warehouse, keys):
-            texts = [sentence for evidence in evidences for sentence in verdict(evidence)]
-        else:
+        texts = [sentence for evidence in _by_domain(warehouse, keys) for sentence in verdict(evidence)]
+        if not texts:
             rows, leading = _rows_on(warehouse, keys, ("biases", "decisions"))
             texts = [headline(rows["biases"], rows["decisions"], leading, noun)]
         paragraphs.append(f"{paradigm}: {' '.join(texts)} `bais recommend --paradigm {printable(paradigm)}` says more.")

@@ -84,11 +84,11 @@ def _say_verdicts(verdicts, in_full):
         _list_batches(shown)
     wrong = {}
     for verdict in shown:
-        has_failed = {unmet_check["check_name"] for unmet_check in verdict["checks"] if _has_failed(unmet_check)}
+        has_failed = {finding["check_name"] for finding in verdict["checks"] if _has_failed(finding)}
         for finding in verdict["checks"] if in_full or not verdict["is_replaced"] else ():
-            if not _has_failed(finding) and finding["check_name"] in has_failed:
-                continue  # what fails a batch is above the threshold of its warning too
-            wrong.setdefault((not _has_failed(finding), finding["check_name"]), []).append((verdict, finding))
+            is_warning, name = not _has_failed(finding), finding["check_name"]
+            if not (is_warning and name in has_failed):  # what fails a batch is above the threshold of its warning too
+                wrong.setdefault((is_warning, name), []).append((verdict, finding))
     for (is_warning, name), pairs in sorted(wrong.items(), key=lambda item: item[0]):
         print()
         _say_wrong("warning" if is_warning else "FAILED", name, pairs)
@@ -154,8 +154,7 @@ def _say_wrong(word, name, pairs):
 
 def _in_full(detail):
     """Write which cell a finding is of in words: `a/b sacd high: 3 of 4`."""
-    cell = re.fullmatch(r"(\S+/\S+) (\S+) (\S+): (.+)", detail)
-    if not cell:
+    if not (cell := re.fullmatch(r"(\S+/\S+) (\S+) (\S+): (.+)", detail)):
         return detail.rstrip(".")
     llm, technique, under, finding = cell.groups()
     told = "a plain prompt" if technique == "no_technique" else technique

@@ -11,6 +11,7 @@ from analysis.claims.checks import (
     FAILS,
     HOLDS,
     KINDS,
+    LABELS,
     NO_TRIALS,
     RECOMPUTES,
     by_what_is_wrong,
@@ -41,10 +42,7 @@ LISTED = (
 )  # fmt: skip
 YES_OR_NO = {"yes": "yes", "no": "no", "holds": "yes"}
 # what the summary counts: the column, its code, and what several claims of it do
-COUNTED = [
-    *(("recomputes", code, many) for code, (_, many) in RECOMPUTES.items()),
-    *(("holds", code, many) for code, (_, many) in HOLDS.items()),
-]
+COUNTED = [(column, code, many) for column, labels in LABELS.items() for code, (_, many) in labels.items()]
 
 
 @click.command()
@@ -153,10 +151,8 @@ def _list_claims(chosen, form, limit):
         for claim in group[:left]:
             _say_listed(claim)
         left -= len(group[:left])
-    print(
-        f"{len(chosen):,} claim{'' if len(chosen) == 1 else 's'}"
-        + (f", {shown:,} of them shown; --limit N shows more, --format csv all" if shown < len(chosen) else "")
-    )
+    more = f", {shown:,} of them shown; --limit N shows more, --format csv all" if shown < len(chosen) else ""
+    print(f"{len(chosen):,} claim{'' if len(chosen) == 1 else 's'}{more}")
 
 
 def _say_listed(claim):

@@ -64,11 +64,10 @@ def plan(
         raise UserError("give --llm or --more-trials, not both")
     sentences = []
     if to_settle:
-        settled = write_study(
+        study, sentences = write_study(
             to_settle, paradigm=paradigm or ANCHORING, study=of_study, goal=goal, technique=technique, llms=llms,
             trials=more_trials, out=out,
         )  # fmt: skip
-        study, sentences = settled.path, settled.sentences
     definition = load_study(study)
     planned = plan_of(definition) | ({"cautions": definition.cautions} if definition.cautions else {})
     if as_json:

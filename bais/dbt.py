@@ -42,11 +42,6 @@ def build(*arguments: str, more_environment: dict | None = None, label: str = ""
     What dbt says of a full disk, in traces too, is one sentence instead.
     """
     results = Results()
-    code = _build(arguments, more_environment)
-    return results.ended(code, label)
-
-
-def _build(arguments, more_environment):
     is_watched = sys.stderr.isatty()
     how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     how |= {"says": "--log-format json --log-level info"} if is_watched else {}
@@ -63,7 +58,7 @@ def _build(arguments, more_environment):
         raise UserError(f"what dbt builds has no room ({why}): make room, and try again")
     for message in wrong:
         print(message)
-    return code
+    return results.ended(code, label)
 
 
 def ended(dbt: subprocess.Popen) -> int:

@@ -26,10 +26,9 @@ from inference.predictions as predictions left join seeds.techniques as seeded u
 where {OF_MEASURE} and llm is not distinct from $llm
 order by measure, instrument, arm, arm_b, technique, goal
 """
-LLMS = """
+LLMS = f"""
 select distinct llm from inference.decisions
-where study = $study and paradigm = $paradigm and domain = $domain and llm is not null and comparison = 'control'
-order by llm
+where {OF_DOMAIN} and llm is not null and comparison = 'control' order by llm
 """
 # In how many specifications a decision is the same, and what was turned in those in which it is another.
 SENSITIVITY = f"""
@@ -94,10 +93,8 @@ def evidence_on(warehouse, place: dict, llm: str | None = None, goal: str | None
     places = records(warehouse, PLACES, keys)
     own = records(warehouse, PLACES, of_llm) if llm else []
     llms = values(warehouse, LLMS, keys)
-    costs = {
-        "techniques": sorted({row["technique"] for row in places}), "llms": [llm] if own else llms,
-        "study": place["study"],
-    }  # fmt: skip
+    techniques = sorted({row["technique"] for row in places})
+    costs = {"techniques": techniques, "llms": [llm] if own else llms, "study": place["study"]}
     base, goals = goals_of(warehouse, place["study"], place["paradigm"])
     is_anchoring = place["paradigm"] == ANCHORING
     following = next_study(warehouse, place, goal or next(iter(goals)), next(iter(goals)))

@@ -28,7 +28,6 @@ SETTINGS = {
 
 SOURCES = {
     "voder-bais": {
-        "type": "data",
         "title": "bAIs: recorded trials of the study of debiasing techniques in LLMs (document A)",
         "authors": [{"name": "Voder AI"}],
         "year": 2026,
@@ -38,7 +37,6 @@ SOURCES = {
         "notes": "The study voder-bais.",
     },
     "anchoring-llms": {
-        "type": "data",
         "title": "Anchoring-LLMs: log-probabilities of answers under anchors (document D)",
         "authors": [{"name": "Felipe Valencia-Clavijo"}],
         "year": 2025,
@@ -277,11 +275,10 @@ def citation(studies):
     """Write a CITATION.cff of the project and of the recorded data in an export."""
     import yaml
 
-    references = [
-        SOURCES[study["study"]] | ({} if {*RECORDED} & {*study["source"].split(" and ")} else ONLY_ASKED)
-        for study in studies
-        if study["study"] in SOURCES
-    ]
+    references = []
+    for study in (study for study in studies if study["study"] in SOURCES):
+        is_recorded = {*RECORDED} & {*study["source"].split(" and ")}
+        references.append({"type": "data"} | SOURCES[study["study"]] | ({} if is_recorded else ONLY_ASKED))
     content = {
         "cff-version": "1.2.0",
         "message": "Cite bais, and the source of the recorded data that you use.",

@@ -85,7 +85,7 @@ def headlines(study: str | None, is_brief: bool) -> None:
     say_studies(are_simulated=False)
     for name, findings in scored.items():
         if study in (None, name):
-            _say_scored(name, findings, is_brief)
+            _say_scored(findings, is_brief)
     say_each(sentence for name, sentence in people.items() if study in (None, name))
     simulated = [row["study"] for row in studies if row["is_simulated"]]
     if is_brief and not study and simulated and (scored or len(simulated) < len(studies)):
@@ -119,7 +119,7 @@ def _scored(warehouse):
     }
 
 
-def _say_scored(name, findings, is_brief):
+def _say_scored(findings, is_brief):
 
     say(scored_line(findings))
     texts = sentences(findings) or ["No question of it was scored under a low and a high anchor."]

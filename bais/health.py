@@ -128,13 +128,11 @@ def _warehouse():
         yield WARNING if "in use by" in str(error) else MISSING, "warehouse", str(error)
         return
     text, modelled = f"{path} ({path.stat().st_size / (1 << 20):.0f} MiB)", modelled_tables()
-    lacking = sorted(modelled - there)
-    if not lacking:
-        yield OK, "warehouse", f"{text}, {len(modelled)} public tables"
-    elif there:
-        yield WARNING, "warehouse", f"{path} is of another version: it lacks {_some(lacking)}", "run `bais build`"
+    if lacking := sorted(modelled - there):
+        of_another = f"{path} is of another version: it lacks {_some(lacking)}"
+        yield WARNING, "warehouse", of_another if there else f"{text} has no marts yet", "run `bais build`"
     else:
-        yield WARNING, "warehouse", f"{text} has no marts yet", "run `bais build`"
+        yield OK, "warehouse", f"{text}, {len(modelled)} public tables"
     if not os.access(path, os.W_OK):
         yield WARNING, "warehouse", f"{path} cannot be written", "change its permissions, or set BAIS_WAREHOUSE"
     yield from _folder()

@@ -45,9 +45,7 @@ COMMANDS = {
         "trial": ("trials", "show one trial: what was asked, what was answered, and what became of it"),
         "trials": ("trials", "list trials"),
     },
-    "Claims": {
-        "claims": ("claims", "check published numbers and sentences against the recorded trials"),
-    },
+    "Claims": {"claims": ("claims", "check published numbers and sentences against the recorded trials")},
     "Recommend": {
         "headlines": ("headlines", "say what to use and what to avoid in each domain, and how large other biases are"),
         "recommend": ("recommend", "say which technique to use in a domain, which not, and how sure that is"),

@@ -156,17 +156,13 @@ def _write_items(path, unvalidated):
 def _write_to_falsify(path):
     articles = _landed(TO_FALSIFY, paired="int_news_paired")
     none = "every article with a description has a falsified text"
-    _write(
-        path, articles, "the descriptions", none,
-        f"{len(articles):,} descriptions, as items of a study with `paradigm: falsify`",
-    )  # fmt: skip
+    said = f"{len(articles):,} descriptions, as items of a study with `paradigm: falsify`"
+    _write(path, articles, "the descriptions", none, said)
 
 
 def _write_to_validate(path):
-    texts = _landed(
-        TO_VALIDATE, news="stg_news", trials="stg_trials", validated="int_falsifications_validated",
-        verdicts="stg_falsification_verdicts",
-    )  # fmt: skip
+    checked = {"validated": "int_falsifications_validated", "verdicts": "stg_falsification_verdicts"}
+    texts = _landed(TO_VALIDATE, news="stg_news", trials="stg_trials", **checked)
     texts = [
         {name: disarmed(value) if isinstance(value, str) else value for name, value in row.items()} for row in texts
     ]

@@ -52,12 +52,9 @@ KNOWN_THEN = {
 }
 
 HELD = """
-select
-    (select count(*) from raw.trials) as n_trials,
+select (select count(*) from raw.trials) as n_trials, (select count(*) from raw.batches) as n_batches,
     (select count(*) from raw.attribution_scores) + (select count(*) from raw.target_scores) as n_scores,
-    (select count(*) from raw.batches) as n_batches,
-    (select count(*) from raw.source_versions) as n_versions,
-    (select count(*) from raw.gate_acts) as n_acts
+    (select count(*) from raw.source_versions) as n_versions, (select count(*) from raw.gate_acts) as n_acts
 """
 
 

@@ -109,14 +109,12 @@ def _evidence(warehouse, place, llm, goal):
 
 def _in_full(evidence, place, goals, sentences, others):
     """Return all of the evidence by the goals that are shown, for programs."""
-    techniques = dict.fromkeys((row["technique"], row["name"]) for row in evidence.places)
+    names = {row["technique"]: row["name"] for row in evidence.places}
     return {
         "study": place["study"], "paradigm": place["paradigm"], "domain": evidence.domain, "llm": evidence.llm,
         "is_asked": evidence.is_asked, "is_simulated": evidence.is_simulated, "goals": goals,
         "answer": sentences[0]["text"], "sentences": sentences, "llms": evidence.llms, "other_studies": others,
-        "techniques": [
-            {"technique": technique, "name": name} | evidence.costs[technique] for technique, name in techniques
-        ],
+        "techniques": [{"technique": name, "name": names[name]} | evidence.costs[name] for name in names],
         "decisions": [row for row in evidence.places + evidence.own if row["goal"] in goals],
         "predictions": [row for row in evidence.predictions if row["goal"] in goals],
         "next_steps": evidence.next_steps,

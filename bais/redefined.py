@@ -45,9 +45,8 @@ def answers_redefined(path: Path) -> pa.Table | None:
         return None
     prepare_raw(path)
     with contextlib.closing(connect(path)) as warehouse:
-        if not _is_there(warehouse):
-            return None
-        return warehouse.sql(BEFORE.format(stated=query_of("int_vignettes_stated"))).to_arrow_table()
+        query = BEFORE.format(stated=query_of("int_vignettes_stated"))
+        return warehouse.sql(query).to_arrow_table() if _is_there(warehouse) else None
 
 
 def redefined_lines(path: Path, before: pa.Table | None) -> list[str]:

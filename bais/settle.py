@@ -43,13 +43,6 @@ group by all
 """
 
 
-class ToSettle(NamedTuple):
-    """A study that would settle something: its file, and what is to be said of it."""
-
-    path: Path
-    sentences: list[str]
-
-
 class Place(NamedTuple):
     """A domain of a study in which something is to be settled by a goal, and what is known of it."""
 
@@ -79,8 +72,8 @@ def _known(warehouse, asked, goal):
 def write_study(
     domain: str, *, paradigm: str, study: str | None, goal: str | None, technique: str | None, llms: tuple[str, ...],
     trials: bool, out: Path | None,
-) -> ToSettle:  # fmt: skip
-    """Write the study file that would settle the open decision of a domain, or raise why there is none."""
+) -> tuple[Path, list[str]]:  # fmt: skip
+    """Write the study file that would settle the open decision of a domain, and return it and what is to be said."""
     from ingest.studies.study import parse_study
 
     with marts() as warehouse:
@@ -121,14 +114,13 @@ def write_study(
     parse_study(text, printable(path))
     refuse_existing(path, "--out")
     write_new(path, text, "the study")
-    return ToSettle(path, sentences)
+    return path, sentences
 
 
 def _new(warehouse, named, place, *, may_be_asked):
     """Return the LLM that was named, or its alias; one that was asked in the same words is refused."""
     llm = unaliased(warehouse, named)
-    vendor, _, name = llm.partition("/")
-    if not (vendor and name):
+    if not all(llm.partition("/")):
         raise UserError(f"--llm {printable(named)} is no alias of an LLM and not an id such as vendor/name")
     if llm in place["llms"] and not may_be_asked:
         raise UserError(

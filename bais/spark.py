@@ -200,12 +200,8 @@ def _columns(warehouse, model):
 
 
 def _replace(warehouse, schema, name, kind, sql):
-    there = warehouse.execute(
-        "select table_type from information_schema.tables "
-        "where table_catalog = current_database() and table_schema = ? and table_name = ?",
-        [schema, name],
-    ).fetchone()
-    if there:
+    query = "select table_type from information_schema.tables where (table_catalog, table_schema, table_name) = "
+    if there := warehouse.execute(f"{query}(current_database(), ?, ?)", [schema, name]).fetchone():
         warehouse.execute(f'drop {"view" if there[0] == "VIEW" else "table"} {schema}."{name}"')
     warehouse.execute(f'create schema if not exists {schema}; create {kind} {schema}."{name}" as {sql}')
     return kind

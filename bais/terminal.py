@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import count, zip_longest
+from itertools import chain, count, zip_longest
 
 from ingest.warehouse import printable
 
@@ -179,8 +179,7 @@ def write_rows(form: str, names: list[str], rows: Iterable[Sequence]) -> None:
     names = _distinct(names)
     escape = printable if sys.stdout.isatty() else str
     if form == "csv":
-        sys.stdout.write(escape(",".join(map(_csv_field, names))) + "\n")
-        for row in rows:
+        for row in chain([names], rows):
             sys.stdout.write(escape(",".join(map(_csv_field, row))) + "\n")
         return
     separator = "["

@@ -128,16 +128,11 @@ def _read(texts, unit):
     if not texts:
         return []
     reading = macros()["read_response"]("text", "null::varchar" if unit in (None, "unknown") else quoted(unit))
+    each = "select unnest($texts::varchar[]) as text, unnest(range(len($texts))) as place"
     with in_memory(threads=1, memory_limit="256MB") as connection:
-        return [
-            (row["response"], [row[name] for name in ("if_decimal", "if_grouped") if row[name]], row["said"])
-            for row in values(
-                connection,
-                "with texts as (select unnest($texts::varchar[]) as text, unnest(range(len($texts))) as place) "
-                f"select {reading} from texts order by place",
-                {"texts": texts},
-            )
-        ]
+        rows = values(connection, f"select {reading} from ({each}) order by place", {"texts": texts})
+    either = ("if_decimal", "if_grouped")
+    return [(row["response"], [row[name] for name in either if row[name]], row["said"]) for row in rows]
 
 
 def _value(digits):

@@ -415,9 +415,8 @@ def _print_calls(record):
     heads = ["turn", "try", "model", "provider", "tokens in", "tokens out", "s", "USD", "ended"]
     say_rows("table", heads, rows, null="?", right=(0, 1, 4, 5, 6, 7))
     total = fixed(record["cost_usd"], ".6f", unit=" USD") or "not known (price_not_known)"
-    if record["is_simulated"]:
-        total += ", simulated calls cost nothing"
-    say(f"Total: {len(rows)} call{'' if len(rows) == 1 else 's'}, {total}")
+    free = ", simulated calls cost nothing" if record["is_simulated"] else ""
+    say(f"Total: {len(rows)} call{'' if len(rows) == 1 else 's'}, {total}{free}")
 
 
 def _print_checks(record):

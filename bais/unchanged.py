@@ -80,7 +80,6 @@ def _fingerprint(warehouse, of_source):
         key = ", ".join(TABLES[name].key)
         counted = warehouse.execute(f"select count(*), bit_xor(hash({key})) from raw.{name}").fetchall()
         landed.append((name, *counted[0]))
-    folder = folder_of(warehouse)
-    landed.append(folder[1] if folder else [])
+    landed.append(folder[1] if (folder := folder_of(warehouse)) else [])
     derived = [row for row in warehouse.execute(DERIVED).fetchall() if ".".join(row[:2]) != RECORD]
     return hashlib.sha256(json.dumps([of_source, landed, derived]).encode()).hexdigest()

@@ -31,6 +31,12 @@ PARADIGMS_OF_DOMAIN = f"""
 select distinct paradigm from inference.decisions
 where study = coalesce($study, study) and domain = $domain and not {IN_ANCHORING} order by paradigm
 """
+LANDED = {
+    "published": "landed and not built yet: run `bais build`",
+    "unaudited": "landed, and their batches have no verdict yet: run `bais check`, then `bais build`",
+    "held_back": "landed and not published, since the gate or a person holds their batches back: `bais check` says "
+    "why, and `bais accept` publishes a batch",
+}
 UNNUMBERED = (
     "select bool_or(column_name = 'ordinal') from duckdb_columns() where database_name = current_database() "
     "and schema_name = 'raw' and table_name = 'gate_acts'"
@@ -107,24 +113,14 @@ def not_public(warehouse) -> dict[str, str]:
 
     if not {"trials", "batch_verdicts", "gate_acts"} <= tables_in(warehouse, "raw"):
         return {}
-    rows = records(warehouse, NOT_PUBLIC.format(published=query_of("stg_batch_verdicts")))
-    return {
-        row["study"]: f"the {row['n_trials']:,} trials of {printable(row['study'])} are {_held(row)}" for row in rows
-    }
+    reasons = {}
+    for row in records(warehouse, NOT_PUBLIC.format(published=query_of("stg_batch_verdicts"))):
+        held = "published" if row["is_published"] else "unaudited" if row["is_unaudited"] else "held_back"
+        reasons[row["study"]] = f"the {row['n_trials']:,} trials of {printable(row['study'])} are {LANDED[held]}"
+    return reasons
 
 
-def _held(study):
-    if study["is_published"]:
-        return "landed and not built yet: run `bais build`"
-    if study["is_unaudited"]:
-        return "landed, and their batches have no verdict yet: run `bais check`, then `bais build`"
-    return (
-        "landed and not published, since the gate or a person holds their batches back: `bais check` says why, and "
-        "`bais accept` publishes a batch"
-    )
-
-
-def refuse_scored(warehouse, study: str | None) -> None:
+def _refuse_scored(warehouse, study):
     """Refuse a study that only holds scores where trials are asked for."""
     if study and study in values(warehouse, SCORED_STUDIES):
         raise UserError(
@@ -137,7 +133,7 @@ def refuse_not_public(warehouse, study: str | None, names: Iterable[str]) -> Non
     """Refuse a study that was landed, but has no trials in the public tables; or any, where none is public."""
     if study in (names := set(names)) or (study is None and names):
         return
-    refuse_scored(warehouse, study)
+    _refuse_scored(warehouse, study)
     reasons = not_public(warehouse)
     if messages := [why for name, why in reasons.items() if study in (None, name)]:
         raise UserError("; ".join(messages))

@@ -104,8 +104,7 @@ def _tables_of_page(study):
         tables |= _said_of_biases(warehouse, tables, public)
     tables["prompts"] = _prompts()
     refuse_unknown("study", study, [row["study"] for row in tables["studies"]], " in this warehouse")
-    about_anchors = {row["study"] for row in tables["attrition"]}
-    others = {row["study"] for row in tables["paradigms"]} - about_anchors
+    others = {row["study"] for row in tables["paradigms"]} - {row["study"] for row in tables["attrition"]}
     documents = _documents(tables)
     studies = [row for row in tables["studies"] if study in (None, row["study"])]
     for row in studies:
@@ -204,12 +203,11 @@ def _facts_of_paper(study):
         none = "none: land some trials, then run `bais build`"
         refuse_unknown("study", study, studies, " in this warehouse", none)
         given = {"study": study, "fewest_llms": FEWEST_LLMS}
-        paradigms = [row["paradigm"] for row in records(warehouse, OTHER_PARADIGMS, {"study": study})]
-        if paradigms:
+        if paradigms := [printable(row["paradigm"]) for row in records(warehouse, OTHER_PARADIGMS, given)]:
             raise UserError(
                 f"a paper is written on anchoring alone, and study {printable(study)} asks about "
-                f"{', '.join(map(printable, paradigms))}: `bais recommend --paradigm {printable(paradigms[0])} --study "
-                f"{printable(study)}` says what was found"
+                f"{', '.join(paradigms)}: `bais recommend --paradigm {paradigms[0]} --study {printable(study)}` says "
+                "what was found"
             )
         return facts_of(studies[study], {name: records(warehouse, query, given) for name, query in PAPER.items()})
 

@@ -53,8 +53,8 @@ paradigm:
     pair: twin
     rows: [{place: a, where: here, twin: x}, {place: b, where: there, twin: x}]
   vignettes:
-    - {vignette: rent, domain: housing, response_unit: euros, case: "{kind} {where}", anchor: "{anchor}", question: Rent}
-    - {vignette: price, domain: sales, response_unit: euros, case: "{kind} {where}", anchor: "{anchor}", question: Price}
+    - {vignette: rent, domain: housing, response_unit: euro, case: "{kind} {where}", anchor: "{anchor}", question: Rent}
+    - {vignette: price, domain: sales, response_unit: euro, case: "{kind} {where}", anchor: "{anchor}", question: Price}
 """
 
 
