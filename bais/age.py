@@ -22,9 +22,8 @@ SAID = "bais.age"
 
 def n_runs(warehouse) -> int:
     """Return how many runs of dbt the warehouse knows."""
-    if not _has_record(warehouse):
-        return 0
-    return warehouse.execute(f"select coalesce(max(made_in), 0) from {RECORD}").fetchall()[0][0]
+    query = f"select coalesce(max(made_in), 0) from {RECORD}"
+    return warehouse.execute(query).fetchall()[0][0] if _has_record(warehouse) else 0
 
 
 def n_runs_of(path: Path) -> int:
@@ -37,10 +36,9 @@ def n_runs_of(path: Path) -> int:
 
 def is_whole(warehouse, since: int) -> bool:
     """Whether the last run, one since those counted before, made every table and passed every test in this file."""
-    if (last := n_runs(warehouse)) <= since:
-        return False
+    last = n_runs(warehouse)
     left_out = f"select 1 from {RECORD} where kind != 'ephemeral' and made_in is distinct from $last limit 1"
-    return not warehouse.execute(left_out, {"last": last}).fetchall()
+    return last > since and not warehouse.execute(left_out, {"last": last}).fetchall()
 
 
 def mark(warehouse, nodes: Iterable[str]) -> None:
@@ -85,17 +83,12 @@ def say_if_old(warehouse) -> None:
         return
     context.find_root().meta[SAID] = True
     if finding := old(warehouse):
-        sentence, has_changed = finding
-        complain(f"{sentence}: run `bais build`{'' if has_changed else ', and mend what it names'}")
+        complain(f"{finding[0]}: run `bais build`{'' if finding[1] else ', and mend what it names'}")
 
 
 def _has_record(warehouse):
-    schema, name = RECORD.split(".")
-    query = (
-        "select 1 from duckdb_tables() where database_name = current_database() "
-        f"and (schema_name, table_name) = ('{schema}', '{name}')"
-    )
-    return bool(warehouse.execute(query).fetchall())
+    query = "select schema_name || '.' || table_name from duckdb_tables() where database_name = current_database()"
+    return (RECORD,) in warehouse.execute(query).fetchall()
 
 
 def _has_changed(warehouse, node):
@@ -123,15 +116,9 @@ def _old(nodes, since):
     for name in TopologicalSorter(inputs).static_order():
         node, newest = nodes[name], max((latest[source] for source in inputs[name]), default=0)
         is_view = node["kind"] in ("view", "ephemeral")
-        latest[name] = float("inf") if name in since else node["changed_in"] or 0
-        if is_view:
-            latest[name] = max(latest[name], newest)
-        elif node["made_in"] is not None and newest > node["made_in"]:
-            are_old.add(name)
-        if (
-            node["kind"] != "ephemeral"
-            and node["made_in"] is not None
-            and any(source in are_old for source in inputs[name])
-        ):
+        changed_in = float("inf") if name in since else node["changed_in"] or 0
+        latest[name] = max(changed_in, newest) if is_view else changed_in
+        is_made = node["made_in"] is not None and node["kind"] != "ephemeral"
+        if is_made and ((not is_view and newest > node["made_in"]) or are_old & {*inputs[name]}):
             are_old.add(name)
     return are_old

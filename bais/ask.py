@@ -23,7 +23,6 @@ from bais.terminal import (
     one_line,
     say_rows,
     similar,
-    terminal_width,
     write_rows,
 )
 from bais.warehouse import (
@@ -136,7 +135,7 @@ def _answer_one(warehouse, statement, form):
         print("\n".join(map(printable, "\n".join(plan for _, plan in rows).splitlines())))
         return
     shown = rows if width is None else rows[:MOST_ROWS]
-    print(lay_out([printable(name) for name in names], shown, width=width))
+    say_rows("table", [printable(name) for name in names], shown)
     sys.stdout.flush()
     left_out = f"the first {len(shown):,} rows; --format csv gives all" if len(shown) < len(rows) else ""
     print(left_out or f"{len(rows):,} row{'' if len(rows) == 1 else 's'}", file=sys.stderr)
@@ -160,8 +159,8 @@ def _explain_sql(error, warehouse):
         )
     lines = [printable(line) for line in text.splitlines() if line.strip() and not line.startswith("\t")][:8]
     if re.search(r"Table with name .* does not exist", text):
-        has_marts = public_tables(warehouse)
-        lines.append("`bais tables` lists the tables." if has_marts else "There are no marts yet: run `bais build`.")
+        none = "There are no marts yet: run `bais build`."
+        lines.append("`bais tables` lists the tables." if public_tables(warehouse) else none)
     return "\n".join(lines)
 
 
@@ -174,10 +173,12 @@ def _prompt(form: str) -> None:
         while True:
             try:
                 line = input("  ... " if typed else "bais> ")
-                if not typed and line.strip().startswith("."):
-                    if line.strip() in (".quit", ".exit"):
+                if not typed and (command := line.strip()).startswith("."):
+                    if command in (".quit", ".exit"):
                         return
-                    _dot_command(line.strip())
+                    if command != ".tables":
+                        raise UserError(f"there is no {command}: only .tables and .quit")
+                    _list_tables("table", every=True)
                     continue
                 typed = f"{typed}\n{line}".strip()
                 if sqlite3.complete_statement(typed):
@@ -193,12 +194,6 @@ def _prompt(form: str) -> None:
                 complain(NOT_TEXT)
             except UserError as error:
                 complain(str(error))
-
-
-def _dot_command(line):
-    if line != ".tables":
-        raise UserError(f"there is no {line}: only .tables and .quit")
-    _list_tables("table", every=True)
 
 
 @contextlib.contextmanager
@@ -233,15 +228,12 @@ def tables(form: str, every: bool, name: str | None) -> None:
 def _list_tables(form, every):
     questions = {table: question for question, answering in QUESTIONS.items() for table in answering}
     with marts() as warehouse:
-        public = {f"{schema}.{name}": comment for schema, name, comment in public_tables(warehouse)}
+        public = {f"{schema}.{name}": first_sentence(comment) for schema, name, comment in public_tables(warehouse)}
         others = [table for table in public if table not in questions]
         shown = [table for table in questions if table in public] + (others if every else [])
-        rows = [
-            (questions.get(table), table, count(warehouse, *table.split(".", 1)), first_sentence(public[table]))
-            for table in shown
-        ]
+        rows = [(questions.get(table), table, count(warehouse, *table.split(".", 1)), public[table]) for table in shown]
     if form != "table":
-        write_rows(form, ["question", "table", "rows", "grain"], rows)
+        say_rows(form, ["question", "table", "rows", "grain"], rows)
         return
     predecessors = [None, *(question for question, *_ in rows)]
     rows = [
@@ -257,29 +249,22 @@ def _describe(table, form):
     with opened() as warehouse:
         public = public_tables(warehouse)
         described = public + public_tables(warehouse, ("raw",))
-        matches = [(s, n, comment) for s, n, comment in described if table.lower() in (n.lower(), f"{s}.{n}".lower())]
-        if not matches:
+        names = [f"{schema}.{name}" for schema, name, _ in described]
+        called = [i for i, name in enumerate(names) if table.lower() in (name.lower(), name.partition(".")[2].lower())]
+        if not called:
             refuse_without_marts(public)
-            names = [f"{schema}.{name}" for schema, name, _ in described]
-            raise UserError(
-                f"there is no public table {printable(table)}{similar(table, names)}: `bais tables` lists them"
-            )
-        schema, name, comment = matches[0]
+            alike = similar(table, names)
+            raise UserError(f"there is no public table {printable(table)}{alike}: `bais tables` lists them")
+        schema, name, comment = described[called[0]]
         say_if_old(warehouse)
-        n_rows = count(warehouse, schema, name)
-        columns = [
-            (column["name"], column["type"].lower(), column["description"])
-            for column in columns_of(warehouse, schema, name)
-        ]
-    if schema == "raw" and name in TABLES:  # what it means is in the warehouse itself from the first build on
-        comment = TABLES[name].description
-        meanings = {column: declared["description"] for column, declared in TABLES[name].columns.items()}
-        columns = [(column, kind, meanings.get(column, definition)) for column, kind, definition in columns]
+        n_rows, columns = count(warehouse, schema, name), columns_of(warehouse, schema, name)
+    columns = [(column["name"], column["type"].lower(), column["description"]) for column in columns]
+    comment = TABLES[name].description if schema == "raw" and name in TABLES else comment
     if form != "table":
         write_rows(form, ["column", "type", "definition"], columns)
         return
     rows = [(column, kind, one_line(definition)) for column, kind, definition in columns]
-    width = terminal_width() or PIPED_WIDTH
+    width = terminal.terminal_width() or PIPED_WIDTH
     print("\n".join(fold(printable(f"{schema}.{name}, {n_rows:,} rows. {one_line(comment) or ''}".strip()), width)))
     print()
     print(lay_out(["column", "type", "definition"], rows, width=width, null="", is_whole=True))

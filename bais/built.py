@@ -16,17 +16,7 @@ from bais.exported import unfinished_beside, unfinished_folder
 from bais.terminal import complain
 from ingest.land import folder as raw_folder
 from ingest.land.raw import TABLES
-from ingest.warehouse import (
-    UserError,
-    connect,
-    explain,
-    free_bytes,
-    in_memory,
-    is_in_use,
-    printable,
-    quoted,
-    same,
-)  # fmt: skip
+from ingest.warehouse import UserError, connect, explain, free_bytes, in_memory, is_in_use, printable, quoted, same
 
 # dbt built what it could, and kept what was there of the rest; after any other end nothing is put in place
 ENDED_BY_ITSELF = (0, 1)
@@ -53,7 +43,7 @@ def build_on_copy(path: Path, build: Callable[[Path], int]) -> int:
 
 @contextlib.contextmanager
 def _worded(path):
-    """Say what DuckDB says of the copy while that is there, since it takes the room of which a full disk is short."""
+    """Say what DuckDB says of a file, of the copy while it is there, which takes the room that a full disk lacks."""
     import duckdb
 
     try:
@@ -98,7 +88,7 @@ def put_in_place(copy: Path, path: Path, state: tuple | None) -> None:
         connect(path, read_only=False).close()  # so that nobody else can make it until the copy is there
     with _patiently(path) as memory:
         came_meanwhile = state_of(path) != state
-        _attach(memory, copy, "built")
+        attach(memory, copy, "built")
         if came_meanwhile:
             bring_over(memory)
         memory.execute("checkpoint built; detach built")
@@ -117,7 +107,8 @@ def bring_over(memory) -> None:
     raw_folder.bring_over(memory, TABLES)
     for name, table in TABLES.items():
         columns = ", ".join(column for column in table.columns if (name, column) in there)
-        if columns and _count(memory, "landed", name) > _count(memory, "built", name):
+        has_grown = f"select (select count(*) from landed.raw.{name}) > (select count(*) from built.raw.{name})"
+        if columns and memory.sql(has_grown).fetchone()[0]:
             memory.execute(
                 f"insert into built.raw.{name} by name select {columns} from landed.raw.{name} as landed "
                 f"anti join built.raw.{name} as kept on {same('landed', 'kept', table.key)}"
@@ -125,16 +116,10 @@ def bring_over(memory) -> None:
     memory.execute("commit")
 
 
-def _count(memory, side, name):
-    return memory.sql(f"select count(*) from {side}.raw.{name}").fetchall()[0][0]
-
-
 def state_of(path: Path) -> tuple:
     """Return what differs once anybody has written to a warehouse."""
-    log = _log_of(path)
-    return tuple(
-        (stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in (at.stat() for at in (path, log) if at.exists())
-    )
+    states = (at.stat() for at in (path, _log_of(path)) if at.exists())
+    return tuple((state.st_ino, state.st_size, state.st_mtime_ns) for state in states)
 
 
 def _log_of(path):
@@ -152,7 +137,7 @@ def _write_log_back(path):
 def _kept_from_writers(path: Path) -> Iterator:
     """Attach a warehouse as `landed`: as long as it is, nobody else writes to it."""
     with contextlib.closing(in_memory()) as memory:
-        _attach(memory, path, "landed (read_only)")
+        attach(memory, path, "landed (read_only)")
         yield memory
 
 
@@ -180,13 +165,10 @@ def _patiently(path: Path) -> Iterator:
         yield memory
 
 
-def _attach(memory, path, named):
-    import duckdb
-
-    try:
+def attach(memory, path: Path, named: str) -> None:
+    """Attach a warehouse to a connection."""
+    with _worded(path):
         memory.execute(f"attach {quoted(path)} as {named}")
-    except duckdb.Error as error:
-        raise UserError(explain(error, path)) from None
 
 
 def _refuse_a_full_disk(path, size):
@@ -211,8 +193,8 @@ def _copy_bytes(source, target):
 
 
 def _rename(copy, path):
-    for at, flags in ((copy, os.O_RDWR), (copy.parent, os.O_RDONLY)):
-        _to_disk(at, flags)
+    _to_disk(copy, os.O_RDWR)
+    _to_disk(copy.parent, os.O_RDONLY)
     os.replace(copy, path.resolve())
     _to_disk(path.resolve().parent, os.O_RDONLY)
 

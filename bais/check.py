@@ -8,9 +8,9 @@ import click
 
 from bais.age import say_if_old
 from bais.options import json_option, signed, strict
-from bais.sources import said_of_unread, unread_lines
-from bais.terminal import say, say_json, say_rows, working
-from bais.warehouse import opened, public_tables, records
+from bais.sources import unread_lines
+from bais.terminal import say, say_each, say_json, say_rows, working
+from bais.warehouse import is_public, opened, records
 from ingest.warehouse import ROOT
 
 VERDICTS = {"failed": "failed", "passed_with_warnings": "passed with warnings", "passed": "passed"}
@@ -84,11 +84,11 @@ def _say_verdicts(verdicts, in_full):
         _list_batches(shown)
     wrong = {}
     for verdict in shown:
-        has_failed = {unmet_check["check_name"] for unmet_check in verdict["checks"] if _has_failed(unmet_check)}
+        has_failed = {finding["check_name"] for finding in verdict["checks"] if _has_failed(finding)}
         for finding in verdict["checks"] if in_full or not verdict["is_replaced"] else ():
-            if not _has_failed(finding) and finding["check_name"] in has_failed:
-                continue  # what fails a batch is above the threshold of its warning too
-            wrong.setdefault((not _has_failed(finding), finding["check_name"]), []).append((verdict, finding))
+            is_warning, name = not _has_failed(finding), finding["check_name"]
+            if not (is_warning and name in has_failed):  # what fails a batch is above the threshold of its warning too
+                wrong.setdefault((is_warning, name), []).append((verdict, finding))
     for (is_warning, name), pairs in sorted(wrong.items(), key=lambda item: item[0]):
         print()
         _say_wrong("warning" if is_warning else "FAILED", name, pairs)
@@ -98,66 +98,53 @@ def _say_verdicts(verdicts, in_full):
 def _say_how_many(verdicts):
     counts = Counter(verdict["verdict"] for verdict in verdicts)
     parts = [f"{counts[code]:,} {words}" for code, words in VERDICTS.items() if counts[code]]
-    flagged = [
-        f"{n:,} {what}"
-        for what, n in (
-            ("kept out of the public tables", sum(verdict["n_quarantined"] for verdict in verdicts)),
-            ("marked as suspect", sum(verdict["n_suspect"] for verdict in verdicts)),
-        )
-        if n
-    ]
+    flags = (("n_quarantined", "kept out of the public tables"), ("n_suspect", "marked as suspect"))
+    sums = [(sum(verdict[column] for verdict in verdicts), what) for column, what in flags]
+    flagged = [f"{n:,} {what}" for n, what in sums if n]
     singles = f" Of single trials, {' and '.join(flagged)}." if flagged else ""
     say(f"{len(verdicts):,} batch{'' if len(verdicts) == 1 else 'es'}: {', '.join(parts)}.{singles}")
 
 
 def _say_unread(studies):
     """Say what of the studies could not be read, and is in no batch."""
+    from analysis.words.headlines import sentences_on_unread
+
     with opened() as warehouse:
         unread = [row for row in unread_lines(warehouse) if row["study"] in studies]
-    for sentence in said_of_unread(unread):
+    for sentence in sentences_on_unread(unread):
         print()
         say(sentence)
 
 
 def _list_batches(verdicts):
-    counted = [what for what in ("trials", "scores") if any(_holds(verdict) == what for verdict in verdicts)]
-    names = ["batch", *counted, "verdict", "published", "kept\nout", "suspect"]
-    rows = [
-        (
-            verdict["batch_id"],
-            *(verdict["n_trials"] if _holds(verdict) == what else None for what in counted),
-            VERDICTS[verdict["verdict"]],
-            _published(verdict),
-            verdict["n_quarantined"],
-            verdict["n_suspect"],
-        )
-        for verdict in verdicts
-    ]
-    last = len(names) - 1
-    say_rows("table", names, rows, null="", spare=(last, last - 1))
+    there = {verdict["is_scored"] for verdict in verdicts}
+    counted = {is_scored: what for is_scored, what in ((False, "trials"), (True, "scores")) if is_scored in there}
+    names = ["batch", *counted.values(), "verdict", "published", "kept\nout", "suspect"]
+    rows = []
+    for verdict in verdicts:
+        counts = (verdict["n_trials"] if verdict["is_scored"] == is_scored else None for is_scored in counted)
+        state = (VERDICTS[verdict["verdict"]], _published(verdict), verdict["n_quarantined"], verdict["n_suspect"])
+        rows.append((verdict["batch_id"], *counts, *state))
+    say_rows("table", names, rows, null="", spare=(len(names) - 1, len(names) - 2))
 
 
 def _say_wrong(word, name, pairs):
     """Say what is wrong in a check's own words, in how many trials, with an example, and how to see one."""
     say(f"{word}, {name}: {words_of_checks()[name]}.")
-    unseen = [verdict for verdict, finding in pairs if finding["observed_value"] is None]
-    for verdict in unseen:
-        say(f"In {verdict['batch_id']} nothing was observed: the gate itself has failed there.", indent="  ")
+    unseen = [verdict["batch_id"] for verdict, finding in pairs if finding["observed_value"] is None]
+    say_each((f"In {name} nothing was observed: the gate itself has failed there." for name in unseen), indent="  ")
     pairs = [(verdict, finding) for verdict, finding in pairs if finding["observed_value"] is not None]
     if not pairs:
         return
     verdict, worst = max(pairs, key=lambda pair: (_has_failed(pair[1]), pair[1]["observed_value"]))
     n = sum(finding["n_offending"] for _, finding in pairs)
-    where = (
-        f"in {len(pairs):,} batches, most of all in {verdict['batch_id']}" if len(pairs) > 1 else verdict["batch_id"]
-    )
+    where = f"in {len(pairs):,} batches, most of all in " * (len(pairs) > 1) + verdict["batch_id"]
     share = ""
-    if worst["measure"].startswith("share"):
-        part, allowed = (
-            f"{worst[end]:.1%}".replace(".0%", "%").replace("%", " %") for end in ("observed_value", "threshold")
-        )
+    if worst["measure"].startswith("share") and worst["threshold"]:
+        ends = (worst["observed_value"], worst["threshold"])
+        part, allowed = (f"{end:.1%}".replace(".0%", "%").replace("%", " %") for end in ends)
         place = "its worst cell" if worst["measure"].endswith("cell") else "its rows"
-        share = f" ({part} of {place}, where {allowed} would pass)" if worst["threshold"] else ""
+        share = f" ({part} of {place}, where {allowed} would pass)"
     say(f"{n:,} found, {where}{share}.", indent="  ")
     if worst["detail"]:
         say(f"For example: {_in_full(worst['detail'])}.", indent="  ")
@@ -167,8 +154,7 @@ def _say_wrong(word, name, pairs):
 
 def _in_full(detail):
     """Write which cell a finding is of in words: `a/b sacd high: 3 of 4`."""
-    cell = re.fullmatch(r"(\S+/\S+) (\S+) (\S+): (.+)", detail)
-    if not cell:
+    if not (cell := re.fullmatch(r"(\S+/\S+) (\S+) (\S+): (.+)", detail)):
         return detail.rstrip(".")
     llm, technique, under, finding = cell.groups()
     told = "a plain prompt" if technique == "no_technique" else technique
@@ -200,16 +186,11 @@ def words_of_checks() -> dict[str, str]:
         return {row["reason"]: row["sentence"] for row in csv.DictReader(lines)} | OF_BATCHES
 
 
-def _holds(verdict):
-    return "scores" if verdict["is_scored"] else "trials"
-
-
 def _say_where_reading_matters():
     """List the decisions that would be others with the recorded numbers, of a warehouse that is built."""
     with opened() as warehouse:
         say_if_old(warehouse)
-        is_built = any(name == "decisions" for _, name, _ in public_tables(warehouse))
-        rows = records(warehouse, READING_MATTERS) if is_built else []
+        rows = records(warehouse, READING_MATTERS) if is_public(warehouse, "decisions") else []
     if rows:
         print()
         say("Decisions that would be others with the recorded numbers in place of what the texts state:")
@@ -227,9 +208,9 @@ def _published(verdict):
         return "no, older version"
     if verdict["is_replaced"] and not verdict["is_published"]:
         return "no, all of it in later versions"
-    parts = ["yes" if verdict["is_published"] else "no", f"by {verdict['act']}" if verdict["is_decided"] else None]
-    parts += [f"{verdict[f'n_{fate}']:,} {fate}" if verdict[f"n_{fate}"] else None for fate in ("superseded", "gone")]
-    return ", ".join(filter(None, parts))
+    parts = ["yes" if verdict["is_published"] else "no", *[f"by {verdict['act']}"] * verdict["is_decided"]]
+    parts += [f"{verdict[f'n_{fate}']:,} {fate}" for fate in ("superseded", "gone") if verdict[f"n_{fate}"]]
+    return ", ".join(parts)
 
 
 def _has_failed(finding):

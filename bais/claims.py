@@ -11,6 +11,7 @@ from analysis.claims.checks import (
     FAILS,
     HOLDS,
     KINDS,
+    LABELS,
     NO_TRIALS,
     RECOMPUTES,
     by_what_is_wrong,
@@ -18,14 +19,20 @@ from analysis.claims.checks import (
     fails,
     in_order,
     of_tables,
+    on_versions,
+    summary,
     unit_and_decimals,
 )
 from bais.options import WholeNumber, format_option
-from bais.published import CHECKED, PUBLISHED, say_versions, sum_up
-from bais.terminal import one_line, pairs, say, say_rows, similar, terminal_width, write_rows
+from bais.terminal import one_line, pairs, say, say_each, say_rows, similar, terminal_width, write_rows
 from bais.warehouse import marts, records
 from ingest.warehouse import UserError, printable
 
+PUBLISHED = (
+    "seeds.published_claims as claims "
+    "on checks.claim_id = claims.claim_id and checks.part is not distinct from claims.part"
+)
+CHECKED = f"marts.claim_checks as checks inner join {PUBLISHED}"
 SHOWN = 10
 WRITTEN_OUT = 4  # decimals to which a number is written out; a p value may have many more (macro `exponent`)
 LISTED = (
@@ -35,10 +42,7 @@ LISTED = (
 )  # fmt: skip
 YES_OR_NO = {"yes": "yes", "no": "no", "holds": "yes"}
 # what the summary counts: the column, its code, and what several claims of it do
-COUNTED = [
-    *(("recomputes", code, many) for code, (_, many) in RECOMPUTES.items()),
-    *(("holds", code, many) for code, (_, many) in HOLDS.items()),
-]
+COUNTED = [(column, code, many) for column, labels in LABELS.items() for code, (_, many) in labels.items()]
 
 
 @click.command()
@@ -57,15 +61,9 @@ COUNTED = [
 @click.option("--document", help="only the claims of one document, such as A")
 @click.option("--limit", type=WholeNumber(0), metavar="N", help="list at most so many claims")
 def claims(
-    form: str,
-    claim_id: str | None,
-    every: bool,
-    differs: bool,
-    recomputes: str | None,
-    holds: str | None,
-    document: str | None,
-    limit: int | None,
-) -> None:
+    form: str, claim_id: str | None, every: bool, differs: bool, recomputes: str | None, holds: str | None,
+    document: str | None, limit: int | None,
+) -> None:  # fmt: skip
     """Check published numbers and sentences: does the paper's own method give them again, and are they so."""
     with marts() as warehouse:
         everything = records(
@@ -84,13 +82,11 @@ def claims(
     documents = sorted({check["document"] for check in everything})
     if document and document not in documents:
         raise UserError(f"there are no claims of document {printable(document)}, only of {', '.join(documents)}")
+    wanted = {"document": document, "recomputes": recomputes, "holds": holds}
     chosen = [
         check
         for check in everything
-        if document in (None, check["document"])
-        and recomputes in (None, check["recomputes"])
-        and holds in (None, check["holds"])
-        and (not differs or fails(check))
+        if all(value in (None, check[column]) for column, value in wanted.items()) and (not differs or fails(check))
     ]
     if every or differs or recomputes or holds:
         _list_claims(distinct(chosen), form, limit)
@@ -105,9 +101,10 @@ def _summarise_claims(chosen, form):
     counted = distinct(chosen)
     documents = sorted({claim["document"] for claim in counted})
     kinds = {kind: many for kind, (_, many) in KINDS.items() if any(claim["kind"] == kind for claim in counted)}
-    rows = [("printed, each counted once", Counter((claim["document"], claim["kind"]) for claim in counted))]
+    of_kind = itemgetter("document", "kind")
+    rows = [("printed, each counted once", Counter(map(of_kind, counted)))]
     rows += [
-        (words, Counter((claim["document"], claim["kind"]) for claim in counted if claim[column] == code))
+        (words, Counter(of_kind(claim) for claim in counted if claim[column] == code))
         for column, code, words in COUNTED
     ]
     counts = [
@@ -118,8 +115,7 @@ def _summarise_claims(chosen, form):
     heads = [f"{' + '.join(kinds.values())} of", *documents]
     say_rows("table", heads, counts, right=range(1, len(heads)))
     print()
-    for sentence in [*sum_up(chosen), *of_tables(chosen), *say_versions(chosen)]:
-        say(sentence)
+    say_each([*summary(chosen), *of_tables(chosen), *on_versions(chosen)])
     if any(fails(claim) for claim in chosen):
         say("`bais claims --differs` lists what is wrong; `bais claims CLAIM_ID` shows one.")
 
@@ -129,11 +125,8 @@ def _write_summary(form, chosen):
     heads = ["document", "kind", "recomputes", "holds", "n_places", "n_distinct"]
     once = distinct(chosen)
     n_places, n_distinct = (Counter(map(itemgetter(*heads[:4]), group)) for group in (chosen, once))
-    newest = Counter(
-        itemgetter("document", "kind", "newest_recomputes", "newest_holds")(claim)
-        for claim in once
-        if claim["newest_recomputes"]
-    )
+    on_newest = itemgetter("document", "kind", "newest_recomputes", "newest_holds")
+    newest = Counter(on_newest(claim) for claim in once if claim["newest_recomputes"])
     rows = [[*key, n_places[key], n_distinct[key]] for key in sorted(n_places | newest, key=str)]
     if newest:
         versions = {claim["document"]: claim["version"] for claim in chosen}
@@ -158,16 +151,14 @@ def _list_claims(chosen, form, limit):
         for claim in group[:left]:
             _say_listed(claim)
         left -= len(group[:left])
-    print(
-        f"{len(chosen):,} claim{'' if len(chosen) == 1 else 's'}"
-        + (f", {shown:,} of them shown; --limit N shows more, --format csv all" if shown < len(chosen) else "")
-    )
+    more = f", {shown:,} of them shown; --limit N shows more, --format csv all" if shown < len(chosen) else ""
+    print(f"{len(chosen):,} claim{'' if len(chosen) == 1 else 's'}{more}")
 
 
 def _say_listed(claim):
     """Say of a claim in a list where it is printed, the three numbers, and why."""
     others = claim["n_places"] - 1
-    again = f", also printed in {others:,} other place{'s' if others > 1 else ''}" if others else ""
+    again = f", also printed in {others:,} other place{'s' * (others > 1)}" if others else ""
     say(one_line(claim["statement"]), "  ")
     say(f"{claim['claim_id']}: document {claim['document']}, {claim['location']}{again}", "    ")
     values = _values(claim)
@@ -202,21 +193,15 @@ def _values(claim):
 
     sign = "" if claim["comparison"] == "=" else f"{claim['comparison']} "
     recommended = text(claim["recommended_value"], decimals + 1)
+    recomputed = text(claim["recomputed_value"], decimals + 1)
     if claim["unit"] == "yes or no":
-        return {
-            "true if": "so",
-            "by the paper's method": text(claim["recomputed_value"], 0),
-            "recommended": recommended,
-        }
-    if claim["recommended_low"] is not None and claim["recommended_high"] is not None:
-        low, high = (
-            text(claim[f"recommended_{end}"], decimals + 1).removesuffix(f" {unit}") for end in ("low", "high")
-        )
-        recommended += f" ({low} to {high})"
+        return {"true if": "so", "by the paper's method": recomputed, "recommended": recommended}
+    ends = [text(claim[f"recommended_{end}"], decimals + 1) for end in ("low", "high")]
+    if None not in ends:
+        recommended += f" ({' to '.join(end.removesuffix(f' {unit}') for end in ends)})"
     published = claim["published_value"]
     is_exact = abs(published - round(published, decimals)) < 1e-9  # a sentence about a place has halves
     printed = sign + text(published, decimals if is_exact else decimals + 1)
-    recomputed = text(claim["recomputed_value"], decimals + 1)
     name = "true if" if claim["kind"] == "sentence" else "printed"
     if claim["unit"] == "rank":
         printed = printed.replace("< ", "the place is below ").replace("> ", "the place is above ")

@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from bais.options import PATH, json_option, study_argument, study_to_ask
-from bais.settle import GOALS, write_study
-from bais.terminal import pairs, say, say_json, say_rows
+from bais.settle import write_study
+from bais.terminal import pairs, say, say_each, say_json, say_rows
+from bais.warehouse import ANCHORING
 from ingest.run import collect_options
 from ingest.warehouse import UserError
 
@@ -36,15 +37,16 @@ def collect(study: str, no_load: bool, **limits) -> int:
 @study_argument("a study file, or the name of a shipped study", required=False)
 @click.option("--to-settle", metavar="DOMAIN", help="write the study that would settle what is open in a domain")
 @click.option("--study", "of_study", metavar="S", help="to settle: of this study (default: the largest of LLMs)")
-@click.option("--goal", type=click.Choice(GOALS), default=GOALS[0], help="to settle: by which goal")
+@click.option("--paradigm", metavar="P", help="to settle: of this bias, which has goals (default: anchoring)")
+@click.option("--goal", metavar="G", help="to settle: by this goal of it (default: the one that leads)")
 @click.option("--technique", metavar="T", help="to settle: of this technique (default: what takes the fewest LLMs)")
 @click.option("--llm", "llms", metavar="L", multiple=True, help="to settle: ask this LLM, again for each; vendor/name")
 @click.option("--more-trials", is_flag=True, help="to settle: by more trials of the LLMs that were asked, not by LLMs")
 @click.option("--out", type=PATH, metavar="FILE", help="to settle: where the study goes (default: STUDY-DOMAIN.yaml)")
 @json_option()
 def plan(
-    study: str | None, to_settle: str | None, of_study: str | None, goal: str, technique: str | None,
-    llms: tuple[str, ...], more_trials: bool, out: Path | None, as_json: bool,
+    study: str | None, to_settle: str | None, of_study: str | None, paradigm: str | None, goal: str | None,
+    technique: str | None, llms: tuple[str, ...], more_trials: bool, out: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Say what a study will ask, how long that takes and what it costs, and what is there already.
 
@@ -55,26 +57,25 @@ def plan(
 
     if (study is None) == (to_settle is None):
         raise UserError("give a study file or the name of a shipped study, or --to-settle DOMAIN")
-    if study and (of_study or technique or llms or more_trials or out):
-        raise UserError("--study, --technique, --llm, --more-trials and --out go with --to-settle DOMAIN")
+    if study and (of_study or paradigm or goal or technique or llms or more_trials or out):
+        options = "--study, --paradigm, --goal, --technique, --llm, --more-trials and --out"
+        raise UserError(f"{options} go with --to-settle DOMAIN")
     if llms and more_trials:
         raise UserError("give --llm or --more-trials, not both")
     sentences = []
     if to_settle:
-        settled = write_study(
-            to_settle, study=of_study, goal=goal, technique=technique, llms=llms, trials=more_trials, out=out
-        )
-        study, sentences = settled.path, settled.sentences
+        study, sentences = write_study(
+            to_settle, paradigm=paradigm or ANCHORING, study=of_study, goal=goal, technique=technique, llms=llms,
+            trials=more_trials, out=out,
+        )  # fmt: skip
     definition = load_study(study)
     planned = plan_of(definition) | ({"cautions": definition.cautions} if definition.cautions else {})
     if as_json:
         say_json(planned | {"to_settle": sentences} if sentences else planned)
         return REFUSED if planned["is_refused"] else 0
-    for sentence in sentences:
-        say(sentence)
+    say_each(sentences)
     _say_plan(planned)
-    for caution in definition.cautions:
-        say(caution)
+    say_each(definition.cautions)
     return REFUSED if planned["is_refused"] else 0
 
 
@@ -88,11 +89,15 @@ def _say_plan(planned):
     more = f", up to {rule['maximum']} where the SD of these exceeds {rule['sd_above']:g}" if "maximum" in rule else ""
     anchors = [f"{kind} {ends['low']:g} and {ends['high']:g}" for kind, ends in grid["anchors"].items()]
     temperatures = ["the endpoint's own" if t is None else f"{t:g}" for t in grid["temperatures"]]
-    arms = [
-        f"{name}: {', '.join(_told_arm(arm, paradigm['anchors']) for arm in paradigm['arms'])}"
-        + (f" with {paradigm['n_items']:,} items" if paradigm["n_items"] else "")
-        for name, paradigm in grid["paradigms"].items()
-    ]
+    arms, goals = [], []
+    for name, paradigm in grid["paradigms"].items():
+        told = [
+            f"{arm} ({paradigm['anchors'][arm]})" if arm in paradigm["anchors"] else arm for arm in paradigm["arms"]
+        ]
+        items = f" with {paradigm['n_items']:,} items" if paradigm["n_items"] else ""
+        arms.append(f"{name}: {', '.join(told)}{items}")
+        if "goals" in paradigm:
+            goals.append(f"{', '.join(paradigm['goals'])} ({paradigm['leading_goal']} leads)")
     cells = planned["cells"]
     judged = cells.get("judgements")
     pace = f"{planned['limits']['concurrency']} calls at a time, {_from_to(planned['seconds_per_call'], True)} s a call"
@@ -106,29 +111,22 @@ def _say_plan(planned):
     ]
     print(pairs(told, indent="  "))
     print()
+    if arms:
+        in_cells = f"{cells['answers']:,} of arms{f', at most {judged:,} of judgements' if judged else ''}"
+    else:
+        in_cells = f"{cells['baseline']:,} without anchor, {cells['anchored']:,} of techniques"
     told = [
-        *([("paradigms", "; ".join(arms))] if arms else []),
-        *(
-            ("goals", f"{', '.join(paradigm['goals'])} ({paradigm['leading_goal']} leads)")
-            for paradigm in grid["paradigms"].values()
-            if "goals" in paradigm
-        ),
-        ("LLMs", ", ".join(grid["llms"])),
-        ("vignettes", ", ".join(grid["vignettes"])),
-        ("techniques", ", ".join(grid["techniques"])),
-        *([("anchors", ", ".join(anchors))] if anchors else []),
+        ("paradigms", "; ".join(arms)),
+        *(("goals", text) for text in goals),
+        *((name, ", ".join(grid[name.lower()])) for name in ("LLMs", "vignettes", "techniques")),
+        ("anchors", ", ".join(anchors)),
         ("temperatures", ", ".join(temperatures)),
         ("trials a cell", f"{rule['minimum']}{more}"),
-        (
-            "cells",
-            f"{cells['answers']:,} of arms{f', at most {judged:,} of judgements' if judged else ''}"
-            if arms
-            else f"{cells['baseline']:,} without anchor, {cells['anchored']:,} of techniques",
-        ),
-        *([("judges", _told_of_judges(grid["judges"]))] if "judges" in grid else []),
+        ("cells", in_cells),
+        ("judges", _told_of_judges(grid["judges"]) if "judges" in grid else ""),
         ("order seed", str(grid["order_seed"])),
     ]
-    print(pairs(told, indent="  "))
+    print(pairs(((name, text) for name, text in told if text), indent="  "))
     print()
     columns = ("trials", "calls", "tokens_in", "tokens_out", "cost_usd")
     rows = []
@@ -143,8 +141,7 @@ def _say_plan(planned):
         say(f"No price is known of {', '.join(planned['without_price'])}: add it to seeds/prices.csv.")
     if planned["lacking"]:
         say(f"It cannot be asked yet: {planned['lacking']}.")
-    for line in said_of_beyond(planned["beyond_context"], are_planned=True):
-        say(f"{line}.")
+    say_each(f"{line}." for line in said_of_beyond(planned["beyond_context"], are_planned=True))
     for problem, items in planned["nothing_to_ask"].items():
         more = f" and {len(items) - MOST_NAMED:,} more" if len(items) > MOST_NAMED else ""
         say(
@@ -170,11 +167,6 @@ def _told_of_judges(judges):
     """Write who judges which texts, and how often."""
     times = "once" if judges["repeats"] == 1 else f"{judges['repeats']} times"
     return f"{', '.join(judges['llms'])}: {judges['paradigm']} of {', '.join(judges['roles'])}, {times} each"
-
-
-def _told_arm(arm, anchors):
-    """Name an arm, with its anchor if it has one."""
-    return f"{arm} ({anchors[arm]})" if arm in anchors else arm
 
 
 def _from_to(ends, has_fraction=False, to=" to "):

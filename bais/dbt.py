@@ -6,15 +6,15 @@ import os
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from bais.terminal import progress
+from bais.terminal import progress, say
 from ingest.warehouse import FULL, ROOT, UserError, free_bytes, warehouse_path, why_not_written
 
 RUN = "from dbt.cli.main import cli; cli(prog_name='dbt')"
 # Where dbt keeps notes of its own, and how many: what it builds, and where, hangs on none of these.
+NOT_BUILT, LEFT = ("operation", "exposure"), ("skipped", "warn")
 NOTES = ("DBT_TARGET_PATH", "DBT_LOG_PATH", "DBT_LOG_LEVEL_FILE", "DBT_WRITE_JSON")
 
 
@@ -36,11 +36,12 @@ def start(*arguments: str, more_environment: dict | None = None, says: str = "--
     return subprocess.Popen(command, cwd=ROOT, env=environment(more_environment), **how)
 
 
-def build(*arguments: str, more_environment: dict | None = None) -> int:
-    """Run `dbt build` and return its exit code; show a person at a terminal which node it is at.
+def build(*arguments: str, more_environment: dict | None = None, label: str = "") -> int:
+    """Run `dbt build`, say what was built, and return the exit code; show a person at a terminal which node it is at.
 
     What dbt says of a full disk, in traces too, is one sentence instead.
     """
+    results = Results()
     is_watched = sys.stderr.isatty()
     how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     how |= {"says": "--log-format json --log-level info"} if is_watched else {}
@@ -57,7 +58,7 @@ def build(*arguments: str, more_environment: dict | None = None) -> int:
         raise UserError(f"what dbt builds has no room ({why}): make room, and try again")
     for message in wrong:
         print(message)
-    return code
+    return results.ended(code, label)
 
 
 def ended(dbt: subprocess.Popen) -> int:
@@ -92,34 +93,31 @@ class Results:
     def _changed_at(self):
         return self._path.stat().st_mtime_ns if self._path.is_file() else None
 
+    def ended(self, code: int, label: str = "") -> int:
+        """Say what was built, if anything was, and return the exit code of dbt as a shell has it."""
+        if summary := self.said():
+            say(f"{label}{summary}")
+        return code if code >= 0 else 128 - code
+
     def said(self) -> str | None:
         """Say how much was built, how many tests passed and how long it took; None where dbt left no results."""
         if self._changed_at() == self._before:
             return None
-        kept = json.loads(self._path.read_text(encoding="utf-8"))
-        kinds = Counter()
-        for result in kept["results"]:
-            kind = result["unique_id"].partition(".")[0]
-            if kind not in ("operation", "exposure"):  # what runs before the first table, and what reads the tables
-                kinds["tests passed" if kind.endswith("test") else "tables built", result["status"]] += 1
+        results = [
+            (result["unique_id"].split("."), result["status"], result)
+            for result in json.loads(self._path.read_text(encoding="utf-8"))["results"]
+        ]
+        # not what runs before the first table, and what reads the tables
+        kinds = [(name[0].endswith("test"), status) for name, status, _ in results if name[0] not in NOT_BUILT]
         parts = []
-        for what, good in (("tables built", "success"), ("tests passed", "pass")):
-            n_all = sum(
-                n for (label, status), n in kinds.items() if label == what and status not in ("skipped", "warn")
-            )
-            n_good = kinds[what, good]
-            if n_all or what == "tables built":
+        for is_test, good, what in ((False, "success", "tables built"), (True, "pass", "tests passed")):
+            n_good, n_left = kinds.count((is_test, good)), sum(kinds.count((is_test, left)) for left in LEFT)
+            n_all = sum(kind == is_test for kind, _ in kinds) - n_left
+            if n_all or not is_test:
                 parts.append(f"{n_good:,} {what}" if n_good == n_all else f"{n_good:,} of {n_all:,} {what}")
-        n_skipped = sum(n for (_, status), n in kinds.items() if status == "skipped")
-        if n_skipped:
+        if n_skipped := sum(status == "skipped" for _, status in kinds):
             parts.append(f"{n_skipped:,} left out after a failure")
         summary = ", ".join([*parts, f"{time.monotonic() - self._began:.0f} s"])
-        warned = [test for test in kept["results"] if test["status"] == "warn"]
-        return "; ".join(
-            [summary, *(f"a test warns: {_name_of_test(test)}, {test['failures']:,} rows" for test in warned)]
-        )
-
-
-def _name_of_test(result):
-    """Return the name without what dbt appends to tell it from another: a hash, and underscores for punctuation."""
-    return result["unique_id"].split(".")[2].rstrip("_")
+        # without what dbt appends to tell a test from another: a hash, and underscores for punctuation
+        warned = [(name[2].rstrip("_"), result["failures"]) for name, status, result in results if status == "warn"]
+        return "; ".join([summary, *(f"a test warns: {name}, {n:,} rows" for name, n in warned)])

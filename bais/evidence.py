@@ -1,12 +1,14 @@
 """What the warehouse holds on one domain of one study: the rows that sentences on it are made of."""
 
-import json
-
-from analysis.words import codes
 from analysis.words.domains import Evidence
+from bais.places import goals_of
 from bais.settle import next_study
 from bais.warehouse import ANCHORING, records, values
 
+# Trials and what is computed of them: in one domain or of one measure, or in all.
+OF_DOMAIN = "study = $study and paradigm = $paradigm and coalesce(domain = $domain, $domain is null)"
+OF_MEASURE = f"{OF_DOMAIN} and coalesce(measure = $measure, $measure is null)"
+KEYS = "measure, instrument, arm, arm_b, goal, technique, control"
 DECIDED = """
 select places.*, coalesce(seeded.display_name, places.technique) as name,
     coalesce(controls.display_name, places.control) as control_name
@@ -15,24 +17,23 @@ left join seeds.techniques as seeded using (technique)
 left join seeds.techniques as controls on places.control = controls.technique
 """
 PLACES = f"""{DECIDED}
-where study = $study and paradigm = $paradigm and domain = $domain and llm is not distinct from $llm
-order by technique, goal, comparison, control
+where {OF_MEASURE} and llm is not distinct from $llm
+order by measure, instrument, arm, arm_b, technique, goal, comparison, control
 """
-PREDICTIONS = """
+PREDICTIONS = f"""
 select predictions.*, coalesce(seeded.display_name, technique) as name
 from inference.predictions as predictions left join seeds.techniques as seeded using (technique)
-where study = $study and paradigm = $paradigm and domain = $domain and llm is not distinct from $llm
-order by technique, goal
+where {OF_MEASURE} and llm is not distinct from $llm
+order by measure, instrument, arm, arm_b, technique, goal
 """
-LLMS = """
+LLMS = f"""
 select distinct llm from inference.decisions
-where study = $study and paradigm = $paradigm and domain = $domain and llm is not null and comparison = 'control'
-order by llm
+where {OF_DOMAIN} and llm is not null and comparison = 'control' order by llm
 """
 # In how many specifications a decision is the same, and what was turned in those in which it is another.
-SENSITIVITY = """
-select technique, control, goal, any_value(n_same_decision) as n_same_decision,
-    any_value(n_specifications) as n_specifications, any_value(carried_by) as carried_by,
+SENSITIVITY = f"""
+select {KEYS}, any_value(n_same_decision) as n_same_decision, any_value(n_specifications) as n_specifications,
+    any_value(carried_by) as carried_by,
     coalesce(list([
         switch,
         case switch
@@ -43,12 +44,10 @@ select technique, control, goal, any_value(n_same_decision) as n_same_decision,
         end
     ] order by switch, refusals) filter (where decision != recommended and switch != 'llm_left_out'), []) as others
 from (
-    select *,
-        any_value(decision) filter (where is_recommended) over (partition by technique, control, goal) as recommended
-    from inference.multiverse
-    where study = $study and paradigm = $paradigm and domain = $domain and comparison = 'control'
+    select *, any_value(decision) filter (where is_recommended) over (partition by {KEYS}) as recommended
+    from inference.multiverse where {OF_MEASURE} and comparison = 'control'
 )
-group by technique, control, goal
+group by {KEYS} order by all
 """
 # What a thousand decisions cost: the mean over LLMs, in whatever domain of the study.
 COSTS = """
@@ -67,18 +66,14 @@ group by technique
 """
 RANKINGS = "from marts.technique_rankings where study = $study and domain = $domain and llm is null order by technique"
 # What would settle an open decision, of a warehouse that knows it.
-NEXT_STEPS = """
-from inference.power
-where design = 'to_settle' and study = $study and paradigm = $paradigm and domain = $domain
-order by technique_a, quantity
+NEXT_STEPS = f"""
+from inference.power where design = 'to_settle' and {OF_MEASURE}
+order by measure, instrument, arm, arm_b, technique_a, quantity
 """
-TRIALS_ASKED = """
-select llm, sum(n_asked)::bigint as n_asked from marts.attrition
-where study = $study and paradigm = $paradigm and domain = $domain group by llm
-"""
-CHANGES = """
-from marts.post_hoc_changes where study = $study and paradigm = $paradigm and domain = $domain order by all
-"""
+TRIALS_ASKED = (
+    f"select llm, sum(n_asked)::bigint as n_asked from marts.attrition where {OF_DOMAIN} group by llm order by llm"
+)
+CHANGES = f"from marts.post_hoc_changes where {OF_DOMAIN} order by all"
 WITHOUT_BASELINE = """
 select distinct llm from marts.technique_rankings
 where study = $study and domain = $domain and llm is not null and contains(reason, 'no_baseline')
@@ -88,59 +83,33 @@ where study = $study and domain = $domain
 group by llm having bool_and(coalesce(contains(reason, 'baseline_below_10'), false))
 order by llm
 """
-VIGNETTES = """
-select distinct vignette from marts.trials
-where study = $study and paradigm = $paradigm and domain = $domain order by vignette
-"""
-IS_SIMULATED = """
-select coalesce(bool_or(source = 'simulated'), false) from marts.trials
-where study = $study and paradigm = $paradigm and domain = $domain
-"""
-GOALS_STATED = """
-select relative_to, goals from staging.stg_paradigms
-where study = coalesce($study, study) and paradigm = $paradigm and goals is not null
-"""
+SOURCES = f"select distinct source from marts.trials where {OF_DOMAIN} and role is null order by source"
 
 
-def evidence_on(warehouse, study: str, domain: str, llm: str | None, is_asked: bool, goal=None, paradigm=ANCHORING):
+def evidence_on(warehouse, place: dict, llm: str | None = None, goal: str | None = None) -> Evidence:
     """Return the evidence on a domain of a paradigm that has goals, over LLMs and for one of them."""
-    keys = {"study": study, "domain": domain}
-    told = keys | {"paradigm": paradigm}
-    places = records(warehouse, PLACES, told | {"llm": None})
-    own = records(warehouse, PLACES, told | {"llm": llm}) if llm else []
-    llms = values(warehouse, LLMS, told)
-    among = [llm] if own else llms
-    costs = {"techniques": sorted({row["technique"] for row in places}), "llms": among, "study": study}
-    base, goals = goals_of(warehouse, study, paradigm)
-    is_anchoring = paradigm == ANCHORING
-    following = next_study(warehouse, study, domain, goal or next(iter(goals))) if is_anchoring else None
+    keys = {name: place[name] for name in ("study", "paradigm", "domain")} | {"measure": None, "llm": None}
+    of_llm = keys | {"llm": llm}
+    places = records(warehouse, PLACES, keys)
+    own = records(warehouse, PLACES, of_llm) if llm else []
+    llms = values(warehouse, LLMS, keys)
+    techniques = sorted({row["technique"] for row in places})
+    costs = {"techniques": techniques, "llms": [llm] if own else llms, "study": place["study"]}
+    base, goals = goals_of(warehouse, place["study"], place["paradigm"])
+    is_anchoring = place["paradigm"] == ANCHORING
+    following = next_study(warehouse, place, goal or next(iter(goals)), next(iter(goals)))
     return Evidence(
-        domain=domain, llm=llm, is_asked=is_asked, places=places, own=own, llms=llms,
-        is_simulated=values(warehouse, IS_SIMULATED, told)[0],
-        predictions=records(warehouse, PREDICTIONS, told | {"llm": llm})
-        or records(warehouse, PREDICTIONS, told | {"llm": None}),
+        domain=place["domain"], paradigm=place["paradigm"], llm=llm, is_asked=llm in (None, *place["llms"]),
+        places=places, own=own, llms=llms, is_simulated=place["is_simulated"],
+        predictions=records(warehouse, PREDICTIONS, of_llm) or records(warehouse, PREDICTIONS, keys),
         without_baseline=values(warehouse, WITHOUT_BASELINE, keys) if is_anchoring else [],
         rankings=records(warehouse, RANKINGS, keys) if is_anchoring else [],
         costs={row.pop("technique"): row for row in records(warehouse, COSTS, costs)},
-        next_steps=records(warehouse, NEXT_STEPS, told),
-        study_file=following and following.sentence,
-        unaskable=not (following and following.can_be_asked),
-        vignettes=following.vignettes if following else values(warehouse, VIGNETTES, told),
-        n_asked={row["llm"]: row["n_asked"] for row in records(warehouse, TRIALS_ASKED, told)},
-        changes=records(warehouse, CHANGES, told),
-        sensitivity=records(warehouse, SENSITIVITY, told),
-        goals=goals,
-        base=base,
+        next_steps=records(warehouse, NEXT_STEPS, keys),
+        study_file=following.sentence, unaskable=not following.can_be_asked,
+        vignettes=place["vignettes"],
+        n_asked={row["llm"]: row["n_asked"] for row in records(warehouse, TRIALS_ASKED, keys)},
+        changes=records(warehouse, CHANGES, keys),
+        sensitivity=records(warehouse, SENSITIVITY, keys),
+        goals=goals, base=base,
     )  # fmt: skip
-
-
-def goals_of(warehouse, study: str | None, paradigm: str) -> tuple[str | None, dict[str, codes.Goal]]:
-    """Return the arm that the goals of a paradigm are in per cent of, and what they measure, the leading one first.
-
-    A paradigm without goals has none, and anchoring those that it always has. Without a study, that of any counts.
-    """
-    if paradigm == ANCHORING:
-        return None, codes.GOALS
-    for row in records(warehouse, GOALS_STATED, {"study": study, "paradigm": paradigm}):
-        return row["relative_to"], codes.goals_in_words(json.loads(row["goals"]), row["relative_to"])
-    return None, {}

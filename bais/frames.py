@@ -1,5 +1,6 @@
 """The public tables of a warehouse as DataFrames, for notebooks."""
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -49,6 +50,4 @@ class Tables(Mapping):
             return warehouse.execute(query, parameters).df() if parameters else warehouse.execute(query).df()
 
     def _opened(self):
-        import contextlib
-
         return contextlib.closing(connect(self.path))

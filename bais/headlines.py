@@ -6,19 +6,25 @@ from operator import itemgetter
 
 import click
 
+from analysis.claims.checks import on_versions, summary
+from analysis.report.queries import queries
+from analysis.words.codes import DECISIONS
+from analysis.words.domains import Evidence, verdict
+from analysis.words.headlines import beside_rankings, left_out_in_brief, scored_line, sentences_on_unread, study_line
+from analysis.words.scores import SAID, sentences
 from bais.biases import headlines_on_biases
+from bais.claims import CHECKED
 from bais.evidence import DECIDED
 from bais.options import only_study
 from bais.people import sentences_on_alterations, sentences_on_people
-from bais.published import CHECKED, say_versions, sum_up
 from bais.recommend import GOALS, HEADS
-from bais.sources import said_of_unread, unread_lines
-from bais.terminal import first_sentence, fixed, say, say_rows
+from bais.sources import unread_lines
+from bais.terminal import first_sentence, fixed, say, say_each, say_rows
 from bais.warehouse import (
     IS_A_STUDY,
+    is_public,
     marts,
     not_public,
-    not_ranked,
     public_tables,
     records,
     refuse_not_public,
@@ -38,7 +44,6 @@ KINDS = ("control", None)  # the rows that hold the loss of a technique, and of 
 )
 def headlines(study: str | None, is_brief: bool) -> None:
     """Say what to use and what to avoid in each domain by the three goals, and what other biases and scores show."""
-    from analysis.words.codes import listed
 
     with marts() as warehouse:
         rankings = records(
@@ -56,12 +61,12 @@ def headlines(study: str | None, is_brief: bool) -> None:
             "count(*) filter (where role is null) as n_trials, count(role) as n_judgements from marts.trials "
             f"where {IS_A_STUDY} and left_out_because is null group by study order by is_simulated, study",
         )
-        checks = records(
-            warehouse,
-            f"select checks.*, claims.study, true as has_version from {CHECKED}",
-        )
-        biases = _biases(warehouse, [row["study"] for row in studies])
-        altered = {row["study"]: sentences_on_alterations(warehouse, row["study"]) for row in studies}
+        checks = records(warehouse, f"select checks.*, claims.study, true as has_version from {CHECKED}")
+        has_biases = is_public(warehouse, "outcome_contrasts")
+        others = {}
+        for name in (row["study"] for row in studies):
+            on_biases = headlines_on_biases(warehouse, name) if has_biases else []
+            others[name] = on_biases + sentences_on_alterations(warehouse, name)
         people = sentences_on_people(warehouse)
         scored = _scored(warehouse)
         names = list(dict.fromkeys([*(row["study"] for row in studies), *scored, *people]))
@@ -75,54 +80,37 @@ def headlines(study: str | None, is_brief: bool) -> None:
         for entry in studies:
             if study in (None, entry["study"]) and entry["is_simulated"] == are_simulated:
                 of_study = ([row for row in rows if row["study"] == entry["study"]] for rows in (rankings, places))
-                _say_study(entry, *of_study, [*biases.get(entry["study"], []), *altered[entry["study"]]], is_brief)
+                _say_study(entry, *of_study, others[entry["study"]], is_brief)
 
     say_studies(are_simulated=False)
     for name, findings in scored.items():
         if study in (None, name):
-            _say_scored(name, findings, is_brief)
-    for name, sentence in people.items():
-        if study in (None, name):
-            say(sentence)
+            _say_scored(findings, is_brief)
+    say_each(sentence for name, sentence in people.items() if study in (None, name))
     simulated = [row["study"] for row in studies if row["is_simulated"]]
     if is_brief and not study and simulated and (scored or len(simulated) < len(studies)):
-        say(
-            f"Left out here, as no LLM was asked: the SIMULATED {listed(simulated)}. "
-            f"`bais headlines --study {simulated[0]}` shows one of them, `bais headlines` all."
-        )
+        say(left_out_in_brief(simulated))
     else:
         say_studies(are_simulated=True)
-    for sentence in said_of_unread(unread):
-        say(sentence)
-    for why in () if study else held_back.values():
-        say(f"{why[0].upper()}{why[1:]}.")
+    say_each(sentences_on_unread(unread))
+    say_each(f"{why[0].upper()}{why[1:]}." for why in (() if study else held_back.values()))
     if not (studies or scored or people or held_back):
         say("The warehouse holds no trials: land some with `bais import`, then run `bais build`.")
     for document in sorted({check["document"] for check in checks}):
         of_document = [check for check in checks if check["document"] == document]
-        text = " ".join([*sum_up(of_document), *say_versions(of_document)])
+        text = " ".join([*summary(of_document), *on_versions(of_document)])
         say(f"Document {document}. {ASIDE.sub('', text) if is_brief else text}")
     if checks:
         say("`bais claims` says more of these published claims.")
     print(f"Warehouse: {printable(warehouse_path())}")
 
 
-def _biases(warehouse, studies):
-    """Read what is said of the paradigms beside anchoring of each study; a warehouse of old has none."""
-    if "outcome_contrasts" not in {name for _, name, _ in public_tables(warehouse)}:
-        return {}
-    return {study: headlines_on_biases(warehouse, study) for study in studies}
-
-
 def _scored(warehouse):
     """Read what the sentences on each study of scores are made of; a warehouse of old has none."""
-    from analysis.report.queries import queries
-    from analysis.words.scores import SAID
 
-    public = {name for _, name, _ in public_tables(warehouse)}
-    if "anchor_calls" not in public:
+    if not is_public(warehouse, "anchor_calls"):
         return {}
-    sql = queries(public)
+    sql = queries({name for _, name, _ in public_tables(warehouse)})
     rows = {name: records(warehouse, sql[name]) for name in SAID}
     return {
         entry["study"]: entry
@@ -131,30 +119,18 @@ def _scored(warehouse):
     }
 
 
-def _say_scored(name, findings, is_brief):
-    from analysis.report.values import counted
-    from analysis.words.scores import sentences
+def _say_scored(findings, is_brief):
 
-    n_variations, n_questions, n_llms = (findings[f"n_{noun}"] for noun in ("variations", "questions", "llms"))
-    say(
-        f"Study {name}, {n_questions} {counted(n_questions, 'question')} under {n_variations} "
-        f"{counted(n_variations, 'pair')} of anchors, {n_llms} {counted(n_llms, 'LLM')} "
-        "(scored: how likely each answer is was read off, and nobody answered)"
-    )
+    say(scored_line(findings))
     texts = sentences(findings) or ["No question of it was scored under a low and a high anchor."]
-    for sentence in map(first_sentence, texts[:FINDINGS_IN_BRIEF]) if is_brief else texts:
-        say(sentence, indent="  ")
+    say_each(map(first_sentence, texts[:FINDINGS_IN_BRIEF]) if is_brief else texts, indent="  ")
     if not is_brief:
         print()
 
 
-def _say_study(study, rankings, places, biases, is_brief):
-    from analysis.words.codes import listed
-    from analysis.words.domains import Evidence, verdict
+def _say_study(study, rankings, places, others, is_brief):
 
-    how = "SIMULATED respondents, no LLM was asked" if study["is_simulated"] else study["sources"]
-    judgements = f" and {study['n_judgements']:,} judgements of texts" if study["n_judgements"] else ""
-    say(f"Study {study['study']}, {study['n_trials']:,} trials{judgements} ({how})")
+    say(study_line(study))
     domains = []
     for domain, ranked in groupby(rankings, itemgetter("domain")):
         here = [row for row in places if row["domain"] == domain]
@@ -163,11 +139,10 @@ def _say_study(study, rankings, places, biases, is_brief):
         domains.append(
             Evidence(domain, is_simulated=study["is_simulated"], places=over, llms=llms, rankings=list(ranked))
         )
-    if not rankings and not biases:
+    if not rankings and not others:
         print("No trial of it had a low or a high anchor, so that there is nothing to compare.")
     if is_brief:
-        for sentence in [*(verdict(evidence)[0] for evidence in domains), *biases]:
-            say(sentence, indent="  ")
+        say_each([*(verdict(evidence)[0] for evidence in domains), *others], indent="  ")
         return
     if rows := [row for evidence in domains for row in _losses(evidence)]:
         say_rows("table", ["domain", "technique", *HEADS.values(), "decision"], rows, null="", right=range(2, 5))
@@ -176,22 +151,14 @@ def _say_study(study, rankings, places, biases, is_brief):
     for evidence in domains:
         answer, *beside = verdict(evidence)
         say(answer)
-        for sentence in beside:
-            say(sentence, indent="  ")
+        say_each(beside, indent="  ")
     placebos = dict.fromkeys(row["control_name"] for row in places if row["comparison"] == "placebo")
-    if placebos:
-        is_or_are = "is a placebo" if len(placebos) == 1 else "are placebos"
-        say(f"{listed(placebos)} {is_or_are}: as many turns as a technique, of neutral content.")
-    if remark := not_ranked(rankings):
-        say(remark)
-    for sentence in biases:
-        say(sentence)
+    say_each([*beside_rankings(placebos, rankings), *others])
     print()
 
 
 def _losses(evidence):
     """Each technique with its losses and the decision by the leading goal, then the controls."""
-    from analysis.words.codes import DECISIONS
 
     loss = {(row["technique"], row["goal"]): row["loss"] for row in evidence.places if row["comparison"] in KINDS}
     controls = [row for row in evidence.places if row["comparison"] is None and row["goal"] == GOALS[0]]

@@ -128,13 +128,11 @@ def _warehouse():
         yield WARNING if "in use by" in str(error) else MISSING, "warehouse", str(error)
         return
     text, modelled = f"{path} ({path.stat().st_size / (1 << 20):.0f} MiB)", modelled_tables()
-    lacking = sorted(modelled - there)
-    if not lacking:
-        yield OK, "warehouse", f"{text}, {len(modelled)} public tables"
-    elif there:
-        yield WARNING, "warehouse", f"{path} is of another version: it lacks {_some(lacking)}", "run `bais build`"
+    if lacking := sorted(modelled - there):
+        of_another = f"{path} is of another version: it lacks {_some(lacking)}"
+        yield WARNING, "warehouse", of_another if there else f"{text} has no marts yet", "run `bais build`"
     else:
-        yield WARNING, "warehouse", f"{text} has no marts yet", "run `bais build`"
+        yield OK, "warehouse", f"{text}, {len(modelled)} public tables"
     if not os.access(path, os.W_OK):
         yield WARNING, "warehouse", f"{path} cannot be written", "change its permissions, or set BAIS_WAREHOUSE"
     yield from _folder()
@@ -162,12 +160,12 @@ def modelled_tables() -> set[str]:
     from bais.age import PUBLIC_SCHEMAS
 
     folders = yaml.safe_load((ROOT / "dbt_project.yml").read_text(encoding="utf-8"))["models"]["bais"]
+    schemas = {folder: settings.get("+schema") for folder, settings in folders.items()}
     return {
-        f"{settings['+schema']}.{path.stem}"
-        for folder, settings in folders.items()
-        if settings.get("+schema") in PUBLIC_SCHEMAS
+        f"{schema}.{path.stem}"
+        for folder, schema in schemas.items()
         for path in (ROOT / "models" / folder).iterdir()
-        if path.suffix in (".sql", ".py")
+        if schema in PUBLIC_SCHEMAS and path.suffix in (".sql", ".py")
     }
 
 
@@ -213,8 +211,7 @@ def _spool():
 
 def _keys():
     is_set = [name for name in KEYS if os.environ.get(name)]
-    for name in is_set:
-        yield OK, "key", f"{name} is set"
+    yield from ((OK, "key", f"{name} is set") for name in is_set)
     if not is_set:
         text = "no key is set, so that only simulated respondents, Codex and recorded answers are at hand"
         yield NOTE, "key", text, f"set {' or '.join(KEYS[:2])} to ask LLMs"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from bais.options import PATH, json_option, strict
-from bais.terminal import complain, fixed, pairs, say, say_json
+from bais.options import PATH, json_option, refuse_together, strict
+from bais.terminal import complain, fixed, pairs, say, say_each, say_json
 from ingest.warehouse import connect, parquet_folder, printable, warehouse_path
 
 RESOURCE_TYPES = ("--resource-type", "--resource-types", "--exclude-resource-type", "--exclude-resource-types")
@@ -21,19 +21,15 @@ RESOURCE_TYPES = ("--resource-type", "--resource-types", "--exclude-resource-typ
 @click.pass_context
 def build(ctx: click.Context, as_of: str | None, to: Path | None, force: bool, engine: str, test: bool) -> int:
     """Run `dbt build` on a copy of the warehouse, without the unit tests of models; the copy takes its place."""
-    if test and engine != "spark":
-        raise click.UsageError("--test goes with --engine spark: `dbt build` runs every test in DuckDB")
-    if engine == "spark" and (as_of or not _only_variables(ctx.args)):
-        raise click.UsageError(
-            "--engine spark builds the whole warehouse, of what was landed until now: "
-            "of dbt's options it takes --vars alone"
-        )
-    if (as_of is None) != (to is None):
-        raise click.UsageError("--as-of VERSION and --to FILE go together")
+    limits = "builds the whole warehouse, of what was landed until now: of dbt's options it takes --vars alone"
+    refuse_together(
+        ("--test goes with --engine spark: `dbt build` runs every test in DuckDB", test and engine != "spark"),
+        (f"--engine spark {limits}", engine == "spark" and (as_of or not _only_variables(ctx.args))),
+        ("--as-of VERSION and --to FILE go together", (as_of is None) != (to is None)),
+        ("--force replaces the file of --to, and none is named", force and to is None),
+    )
     if as_of is not None:
         return _build_as_of(as_of, to, force, ctx.args)
-    if force:
-        raise click.UsageError("--force replaces the file of --to, and none is named")
     path = warehouse_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
@@ -54,8 +50,7 @@ def build(ctx: click.Context, as_of: str | None, to: Path | None, force: bool, e
     def build_all(copy):
         since, redefined = age.n_runs_of(copy), answers_redefined(copy)
         code = _dbt_build(ctx.args, {"BAIS_WAREHOUSE": str(copy)})
-        for line in redefined_lines(copy, redefined):
-            say(line)
+        say_each(redefined_lines(copy, redefined))
         if code == 0 and ctx.args in ([], ["--full-refresh"]) and copy.exists():
             unchanged.keep(copy, source, since)
         if code == 1:
@@ -140,14 +135,10 @@ def _build_as_of(version_name, target, is_forced, arguments):
 def _dbt_build(arguments, more_environment=None):
     from bais import dbt
 
-    results = dbt.Results()
     chosen = any(argument.partition("=")[0] in RESOURCE_TYPES for argument in arguments)
     # unit tests run the models on made-up rows: they say nothing of what is in the warehouse
     left_out = () if chosen else ("--exclude-resource-type", "unit_test")
-    code = dbt.build(*arguments, *left_out, more_environment=more_environment)
-    if summary := results.said():
-        say(summary)
-    return code if code >= 0 else 128 - code
+    return dbt.build(*arguments, *left_out, more_environment=more_environment)
 
 
 @click.command()
@@ -163,17 +154,12 @@ def doctor(as_json: bool, strict: bool) -> int:
     if as_json:
         say_json([finding._asdict() for finding in diagnoses])
     else:
-        print(
-            pairs(
-                (f"{finding.state:<8} {finding.what:<16}", ": ".join(filter(None, (finding.said, finding.mend))))
-                for finding in diagnoses
-            )
-        )
-        if n_missing:
-            print(f"{n_missing} needed thing{'' if n_missing == 1 else 's'} missing.")
-        else:
-            warnings = f"; {n_warnings} warning{'' if n_warnings == 1 else 's'}" if n_warnings else ""
-            print(f"All that is needed is here{warnings}.")
+        heads = [f"{finding.state:<8} {finding.what:<16}" for finding in diagnoses]
+        texts = [": ".join(filter(None, (finding.said, finding.mend))) for finding in diagnoses]
+        print(pairs(zip(heads, texts, strict=True)))
+        warnings = f"; {n_warnings} warning{'' if n_warnings == 1 else 's'}" if n_warnings else ""
+        missing = f"{n_missing} needed thing{'' if n_missing == 1 else 's'} missing."
+        print(missing if n_missing else f"All that is needed is here{warnings}.")
     return 2 if n_missing else 1 if strict and n_warnings else 0
 
 

@@ -45,9 +45,7 @@ COMMANDS = {
         "trial": ("trials", "show one trial: what was asked, what was answered, and what became of it"),
         "trials": ("trials", "list trials"),
     },
-    "Claims": {
-        "claims": ("claims", "check published numbers and sentences against the recorded trials"),
-    },
+    "Claims": {"claims": ("claims", "check published numbers and sentences against the recorded trials")},
     "Recommend": {
         "headlines": ("headlines", "say what to use and what to avoid in each domain, and how large other biases are"),
         "recommend": ("recommend", "say which technique to use in a domain, which not, and how sure that is"),
@@ -98,10 +96,9 @@ class Commands(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the names and our own options, without importing any command."""
-        names = [
-            CompletionItem(name, help=summary) for name, summary in SUMMARIES.items() if name.startswith(incomplete)
-        ]
-        return names + click.Command.shell_complete(self, ctx, incomplete)
+        names = [name for name in SUMMARIES if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=SUMMARIES[name]) for name in names]
+        return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands in groups, without importing any."""

@@ -3,7 +3,7 @@
 import click
 
 from bais.options import only_study
-from bais.terminal import progress, say
+from bais.terminal import progress, say, say_each
 from ingest.measuring import DEFAULT, INSTRUMENTS
 from ingest.run import amount
 
@@ -19,9 +19,7 @@ def measure(study: str | None, instrument: str, model: str | None, max_cost: flo
 
     with progress("answers") as on_progress:
         outcomes = measure_with(study, instrument, model, max_cost, on_progress)
-    for outcome in outcomes:
-        for line in outcome.said().splitlines():
-            say(line)
+    say_each(line for outcome in outcomes for line in outcome.said().splitlines())
     if not outcomes:
         say(
             "There is nothing to measure: no study in the warehouse has a measure that an instrument takes "

@@ -1,16 +1,15 @@
 """`bais news`: fetch what has come, and write what is there for those who validate it and for LLMs."""
 
-import csv
-import io
 from collections import Counter
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import click
 
-from bais.options import PATH
-from bais.terminal import say
-from bais.texts import refuse_existing, write_new
+from bais.options import PATH, refuse_together
+from bais.terminal import say, say_each
+from bais.texts import csv_of, refuse_existing, write_new
 from bais.warehouse import opened, records
 from ingest.run import worded
 from ingest.texts.csv_text import disarmed
@@ -24,12 +23,11 @@ WHY = {
     "too_few_validators": "whose falsified text one person alone has validated",
     "no_negation": "whose falsified text somebody calls no negation",
 }
-ITEM_COLUMNS = ["item", "pair", "is_true", "published_at", "statement"]
 # equal warehouses give equal files, and an article keeps its place when others come
 PAIRS = """
-select article_id, falsification_id, api_description, falsified_description,
-    strftime(published_at at time zone 'UTC', '%Y-%m-%dT%H:%M:%SZ') as published_at, reason
-from ({paired}) order by published_at, article_id
+select article_id as true_item, falsification_id as false_item, article_id as pair, api_description,
+    falsified_description, strftime(published_at at time zone 'UTC', '%Y-%m-%dT%H:%M:%SZ') as published_at, reason
+from ({paired}) order by published_at, pair
 """
 TO_FALSIFY = """
 select article_id as item, api_description as text,
@@ -84,18 +82,20 @@ def news(
     items: Path | None, unvalidated: bool,
 ) -> int:  # fmt: skip
     """Fetch news with the key in NEWS_API_KEY, or write those that are there."""
-    if sum(map(bool, (to_falsify, to_validate, items, dry_run or since))) > 1:
-        raise click.UsageError(
-            "--to-falsify, --to-validate and --items write what is there, and ask for nothing: give one"
-        )
-    if unvalidated and not items:
-        raise click.UsageError("--unvalidated goes with --items")
-    if to_falsify:
-        return _write_to_falsify(to_falsify)
-    if to_validate:
-        return _write_to_validate(to_validate)
-    if items:
-        return _write_items(items, unvalidated)
+    one = "--to-falsify, --to-validate and --items write what is there, and ask for nothing: give one"
+    refuse_together(
+        (one, sum(map(bool, (to_falsify, to_validate, items, dry_run or since))) > 1),
+        ("--unvalidated goes with --items", unvalidated and not items),
+    )
+    for path, option, write in (
+        (to_falsify, "--to-falsify", _write_to_falsify),
+        (to_validate, "--to-validate", _write_to_validate),
+        (items, "--items", partial(_write_items, unvalidated=unvalidated)),
+    ):
+        if path:
+            refuse_existing(path, option)
+            write(path)
+            return 0
     since = since and since.replace(tzinfo=UTC)
     with worded():
         return _say_plan(url, since) if dry_run else _fetch(url, since)
@@ -106,8 +106,7 @@ def _say_plan(url, since):
 
     fetch = planned(url, since, datetime.now(UTC))
     say(f"This would ask {fetch.url}, page by page, for:")
-    for name, value in asked_of(fetch.asked_from).items():
-        say(f"{name}: {value}", indent="  ")
+    say_each((f"{name}: {value}" for name, value in asked_of(fetch.asked_from).items()), indent="  ")
     return 0
 
 
@@ -138,57 +137,48 @@ def _fetch(url, since):
 
 def _write_items(path, unvalidated):
     """Write pairs of a description and its falsified text: each has an id of its own, so that no item ever changes."""
-    refuse_existing(path, "--items")
     articles = _landed(PAIRS, paired="int_news_paired")
     is_enough = {None, "not_validated", "too_few_validators"} if unvalidated else {None}
     ready = [row for row in articles if row["reason"] in is_enough]
-    if not ready:
-        raise UserError(
-            f"none of the {len(articles):,} articles can be asked about{_said_of(articles)}: nothing was written"
-        )
+    left_out = [row for row in articles if row["reason"] not in is_enough]
     rows = []
     for row in ready:
-        of_pair = {"pair": row["article_id"], "published_at": row["published_at"]}
-        rows.append(of_pair | {"item": row["article_id"], "is_true": "true", "statement": row["api_description"]})
-        false = {"item": row["falsification_id"], "is_true": "false", "statement": row["falsified_description"]}
-        rows.append(of_pair | false)
-    _write(path, ITEM_COLUMNS, rows, "the items")
-    left_out = [row for row in articles if row["reason"] not in is_enough]
-    say(f"{printable(path)}: {len(ready):,} pairs{f'; {len(left_out):,} articles are left out' if left_out else ''}")
+        for truth, text in (("true", "api_description"), ("false", "falsified_description")):
+            item = {"item": row[f"{truth}_item"], "pair": row["pair"], "is_true": truth}
+            rows.append(item | {"published_at": row["published_at"], "statement": row[text]})
+    none = f"none of the {len(articles):,} articles can be asked about{_said_of(articles)}"
+    more = f"; {len(left_out):,} articles are left out" if left_out else ""
+    _write(path, rows, "the items", none, f"{len(ready):,} pairs{more}")
     if left_out:
         say(f"left out{_said_of(left_out)}", indent="  ")
-    return 0
 
 
 def _write_to_falsify(path):
-    refuse_existing(path, "--to-falsify")
     articles = _landed(TO_FALSIFY, paired="int_news_paired")
-    if not articles:
-        raise UserError("every article with a description has a falsified text: nothing was written")
-    _write(path, list(articles[0]), articles, "the descriptions")
-    say(f"{printable(path)}: {len(articles):,} descriptions, as items of a study with `paradigm: falsify`")
-    return 0
+    none = "every article with a description has a falsified text"
+    said = f"{len(articles):,} descriptions, as items of a study with `paradigm: falsify`"
+    _write(path, articles, "the descriptions", none, said)
 
 
 def _write_to_validate(path):
-    refuse_existing(path, "--to-validate")
-    texts = _landed(
-        TO_VALIDATE,
-        news="stg_news",
-        trials="stg_trials",
-        validated="int_falsifications_validated",
-        verdicts="stg_falsification_verdicts",
-    )
-    if not texts:
-        raise UserError("there is no falsified text that waits for people to validate it: nothing was written")
-    for row in texts:
-        row.update({name: disarmed(value) for name, value in row.items() if isinstance(value, str)})
-    _write(path, list(texts[0]), texts, "the falsified texts")
-    say(
-        f"{printable(path)}: {len(texts):,} falsified texts. Have two people say, apart from each other, who they are "
-        "and true or false, and import the file."
-    )
-    return 0
+    checked = {"validated": "int_falsifications_validated", "verdicts": "stg_falsification_verdicts"}
+    texts = _landed(TO_VALIDATE, news="stg_news", trials="stg_trials", **checked)
+    texts = [
+        {name: disarmed(value) if isinstance(value, str) else value for name, value in row.items()} for row in texts
+    ]
+    _write(
+        path, texts, "the falsified texts", "there is no falsified text that waits for people to validate it",
+        f"{len(texts):,} falsified texts. Have two people say, apart from each other, who they are and true or false, "
+        "and import the file.",
+    )  # fmt: skip
+
+
+def _write(path, rows, what, none, said):
+    """Write rows as CSV into a new file and say what they are, or why there are none."""
+    if not rows:
+        raise UserError(f"{none}: nothing was written")
+    write_new(path, csv_of(list(rows[0]), rows), what)
+    say(f"{printable(path)}: {said}")
 
 
 def _landed(query, **models):
@@ -206,13 +196,3 @@ def _said_of(articles):
     """Say how many articles there are for each reason."""
     counted = Counter(WHY[row["reason"]] for row in articles if row["reason"])
     return "".join(f"; {n:,} {why}" for why, n in counted.most_common()).replace(";", ":", 1)
-
-
-def _write(path, names, rows, what):
-    """Write rows as CSV, null as nothing."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: str(row[name]).lower() if isinstance(row[name], bool) else row[name] for name in names})
-    write_new(path, text.getvalue(), what)

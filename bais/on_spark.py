@@ -21,19 +21,17 @@ SETTINGS = {
     "spark.sql.parser.escapedStringLiterals": "true",  # a backslash in a regular expression is one
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
+# what reads texts: the macro, its parameters, and what it returns
 FUNCTIONS = {
-    "bais_read_response": (
+    "read_response": (
         ("text", "unit"),
         "struct<response: double, status: string, reason: string, note: string, said: string, "
         "if_decimal: double, if_grouped: double>",
-        lambda: macros()["read_response"]("text", "unit"),
     ),
-    "bais_read_label": (
-        ("text", "labels", "reading", "options"),
-        "struct<label: string, status: string, reason: string>",
-        lambda: macros()["read_label"]("text", "labels", "reading", "options"),
+    "read_label": (
+        ("text", "labels", "reading", "options"), "struct<label: string, status: string, reason: string>",
     ),
-}
+}  # fmt: skip
 
 
 def opened(databases: Path | None = None):
@@ -51,8 +49,9 @@ def opened(databases: Path | None = None):
     session = builder.getOrCreate()
     for name, value in SETTINGS.items():
         session.conf.set(name, value)
-    for name, (parameters, returned, expression) in FUNCTIONS.items():
-        session.udf.register(name, _function(_reader(parameters, expression()), parameters, returned))
+    for name, (parameters, returned) in FUNCTIONS.items():
+        read = _reader(parameters, macros()[name](*parameters))
+        session.udf.register(f"bais_{name}", _function(read, parameters, returned))
     return session
 
 

@@ -52,6 +52,12 @@ def format_option(*more: str, help: str | None = None):
     return click.option("--format", "form", type=click.Choice((*FORMATS, *more)), default=FORMATS[0], help=help)
 
 
+def refuse_together(*mistakes: tuple[str, object]) -> None:
+    """Refuse options that do not go together: the first that is wrong, in its own words."""
+    if wrong := next((message for message, is_wrong in mistakes if is_wrong), None):
+        raise click.UsageError(wrong)
+
+
 def signed(command):
     """Add the options by which a decision of a person says why, and whose it is."""
     for option in (

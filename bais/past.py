@@ -4,12 +4,13 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from bais.built import attach
 from bais.exported import unfinished_beside
 from bais.sources import find_version, known_versions
-from bais.warehouse import opened, records
+from bais.warehouse import opened, records, tables_in, values
 from ingest.land.load import DUCKDB_SETTINGS
 from ingest.land.raw import TABLES, prepare_raw
-from ingest.warehouse import UserError, connect, explain, printable, quoted, warehouse_path
+from ingest.warehouse import UserError, connect, printable, quoted, warehouse_path
 
 # An audit follows its import: what was decided or flagged later was not known then.
 MOMENT = """
@@ -51,12 +52,9 @@ KNOWN_THEN = {
 }
 
 HELD = """
-select
-    (select count(*) from raw.trials) as n_trials,
+select (select count(*) from raw.trials) as n_trials, (select count(*) from raw.batches) as n_batches,
     (select count(*) from raw.attribution_scores) + (select count(*) from raw.target_scores) as n_scores,
-    (select count(*) from raw.batches) as n_batches,
-    (select count(*) from raw.source_versions) as n_versions,
-    (select count(*) from raw.gate_acts) as n_acts
+    (select count(*) from raw.source_versions) as n_versions, (select count(*) from raw.gate_acts) as n_acts
 """
 
 
@@ -77,7 +75,7 @@ def refuse_to_replace(target: Path, is_forced: bool) -> None:
     if not is_forced:
         raise UserError(f"{printable(target)} is there already: name another file, or replace it with --force")
     with contextlib.closing(connect(target)) as other:
-        if not other.execute("select 1 from information_schema.tables where table_schema = 'raw'").fetchall():
+        if not tables_in(other, "raw"):
             raise UserError(f"{printable(target)} is no warehouse of bais, so that --force does not replace it")
 
 
@@ -95,16 +93,11 @@ def warehouse_as_of(version: dict, target: Path) -> Iterator[tuple[Path, Callabl
 
 def copy_known(version: dict, path: Path) -> None:
     """Copy what was known at a version's import and the audit that followed into a new warehouse."""
-    import duckdb
-
     prepare_raw(path)
     with contextlib.closing(connect(path, read_only=False)) as warehouse:
         for name, value in DUCKDB_SETTINGS.items():
             warehouse.execute(f"set {name} = {quoted(str(value))}")
-        try:
-            warehouse.execute(f"attach {quoted(warehouse_path())} as now_known (read_only)")
-        except duckdb.Error as error:
-            raise UserError(explain(error, warehouse_path())) from None
+        attach(warehouse, warehouse_path(), "now_known (read_only)")
         moment = {"version_id": version["version_id"], "ordinal": version["ordinal"]}
         moment |= records(warehouse, MOMENT, moment)[0]
         for name, condition in KNOWN_THEN.items():
@@ -115,20 +108,15 @@ def copy_known(version: dict, path: Path) -> None:
 
 def _copy(warehouse, name, condition, moment):
     """Copy the rows of a table; of one that an older version of bais made, the columns that it has."""
-    there = {
-        column
-        for (column,) in warehouse.execute(
-            "select column_name from duckdb_columns() "
-            "where (database_name, schema_name, table_name) = ('now_known', 'raw', $name)",
-            {"name": name},
-        ).fetchall()
-    }
-    columns = ", ".join(column for column in TABLES[name].columns if column in there)
-    if columns:
-        named = {key: value for key, value in moment.items() if f"${key}" in condition}
-        warehouse.execute(
-            f"insert into raw.{name} by name select {columns} from now_known.raw.{name} where {condition}", named
-        )
+    there = values(
+        warehouse,
+        "select column_name from duckdb_columns() "
+        "where (database_name, schema_name, table_name) = ('now_known', 'raw', $name)",
+        {"name": name},
+    )
+    if columns := ", ".join(column for column in TABLES[name].columns if column in there):
+        copied = f"select {columns} from now_known.raw.{name} where {condition}"
+        values(warehouse, f"insert into raw.{name} by name {copied}", moment)
 
 
 def held(path: Path) -> dict:

@@ -1,7 +1,7 @@
 """The rows on how often LLMs alter texts and on what that does to people, as sentences."""
 
 from analysis.words.people import on_alterations, on_choices
-from bais.warehouse import public_tables, records
+from bais.warehouse import is_public, records
 
 ALTERED = """
 from inference.alteration_and_people
@@ -19,13 +19,11 @@ order by study
 
 def sentences_on_alterations(warehouse, study: str) -> list[str]:
     """Say of each LLM asked with no technique how often it alters what it is given."""
-    if "alteration_and_people" not in {name for _, name, _ in public_tables(warehouse)}:
-        return []
-    return on_alterations(records(warehouse, ALTERED, {"study": study}))
+    is_there = is_public(warehouse, "alteration_and_people")
+    return on_alterations(records(warehouse, ALTERED, {"study": study})) if is_there else []
 
 
 def sentences_on_people(warehouse) -> dict[str, str]:
     """Say of each study of people what reading a summary does to their choices."""
-    if "human_choice_effects" not in {name for _, name, _ in public_tables(warehouse)}:
-        return {}
-    return {row["study"]: on_choices(row) for row in records(warehouse, STUDIES)}
+    rows = records(warehouse, STUDIES) if is_public(warehouse, "human_choice_effects") else []
+    return {row["study"]: on_choices(row) for row in rows}

@@ -45,9 +45,8 @@ def answers_redefined(path: Path) -> pa.Table | None:
         return None
     prepare_raw(path)
     with contextlib.closing(connect(path)) as warehouse:
-        if not _is_there(warehouse):
-            return None
-        return warehouse.sql(BEFORE.format(stated=query_of("int_vignettes_stated"))).to_arrow_table()
+        query = BEFORE.format(stated=query_of("int_vignettes_stated"))
+        return warehouse.sql(query).to_arrow_table() if _is_there(warehouse) else None
 
 
 def redefined_lines(path: Path, before: pa.Table | None) -> list[str]:
@@ -61,22 +60,14 @@ def redefined_lines(path: Path, before: pa.Table | None) -> list[str]:
         rows = warehouse.sql(CHANGED).to_arrow_table().to_pylist()
     lines = []
     for row in rows:
-        what = in_words(row["before"], row["after"])
-        sentence = f"{row['n_changed']:,} of {row['n']:,} answers changed"
-        if row["n_unpublished"]:
-            are = "is" if row["n_unpublished"] == 1 else "are"
-            sentence += (
-                f", and {row['n_unpublished']:,} of them {are} not public any more: `bais check` says which batches "
-                "failed"
-            )
-        lines.append(printable(f"{row['vignette']} of {row['study']}, {what}: {sentence}."))
+        what, n = in_words(row["before"], row["after"]), row["n_unpublished"]
+        are = "is" if n == 1 else "are"
+        gone = f", and {n:,} of them {are} not public any more: `bais check` says which batches failed" if n else ""
+        changed = f"{row['n_changed']:,} of {row['n']:,} answers changed{gone}"
+        lines.append(printable(f"{row['vignette']} of {row['study']}, {what}: {changed}."))
     return lines
 
 
 def _is_there(warehouse):
-    return bool(
-        warehouse.execute(
-            "select 1 from duckdb_columns() where schema_name = 'intermediate' and table_name = 'int_trials_treated' "
-            "and column_name = 'valid_max'"
-        ).fetchall()
-    )
+    there = "select column_name from duckdb_columns() where schema_name || '.' || table_name = ?"
+    return ("valid_max",) in warehouse.execute(there, [BUILT]).fetchall()

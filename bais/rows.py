@@ -1,6 +1,6 @@
 """What the paper is made of: the rows of one query for each of its tables."""
 
-from bais.published import CHECKED
+from bais.claims import CHECKED
 from bais.warehouse import IN_ANCHORING, IS_A_STUDY
 
 # of a study that asks about no anchors

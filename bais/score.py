@@ -38,7 +38,7 @@ def score(llm: str, name: str | None, device: str | None, dtype: str | None, que
     began = time.monotonic()
     with progress("prompts") as on_progress:
         outcome = score_llm(loaded, question_set, on_progress)
-    way = {"tree": "", "cache": ", by prefix cache", "one_by_one": ", one target at a time"}.get(outcome.way, "")
+    way = {"cache": ", by prefix cache", "one_by_one": ", one target at a time"}.get(outcome.way, "")
     say(
         f"scoring {printable(outcome.scoring)}: {outcome.n_before:,} prompts scored before, {outcome.n_scored:,} now"
         f"{way}; {loaded.dtype} on {loaded.device}, {time.monotonic() - began:.1f} s"

@@ -1,6 +1,9 @@
 """Which trials are meant: by an id, by as much of its beginning as no other has, or by a condition in SQL."""
 
-from bais.warehouse import is_text, values
+import contextlib
+from collections.abc import Iterator
+
+from bais.warehouse import is_text, tables_in, values
 from ingest.warehouse import UserError, explain, is_of_the_file, printable, warehouse_path
 
 MOST_LISTED = 10
@@ -61,6 +64,14 @@ select * exclude (vignette_version, highest_of_vignette, technique_version, high
 )
 from ({every}) left join intermediate.int_prompts_outdated using (batch_id, technique)
 """
+OF_SCORES = """
+select 1 from raw.batches
+where source = 'scored' and (
+    starts_with(batch_id, $asked) or starts_with(batch_id, concat(study, '/', $asked))
+    or starts_with(batch_id || '/', concat(study, '/', $of_batch, '/'))
+)
+limit 1
+"""
 
 
 def all_trials(warehouse) -> str:
@@ -69,14 +80,11 @@ def all_trials(warehouse) -> str:
     from ingest.land.models import project_variable, query_of
 
     every = ALL.format(
-        audited=AUDITED,
-        source=project_variable("response_source"),
-        withdrawn=query_of("stg_withdrawn_trials"),
-        fates=fates(),
-        verdicts=query_of("stg_batch_verdicts"),
-    )
-    tables = values(warehouse, "select 1 from information_schema.tables where table_name = 'int_prompts_outdated'")
-    every = OUTDATED.format(every=every) if tables else every
+        audited=AUDITED, source=project_variable("response_source"), withdrawn=query_of("stg_withdrawn_trials"),
+        fates=fates(), verdicts=query_of("stg_batch_verdicts"),
+    )  # fmt: skip
+    if "int_prompts_outdated" in tables_in(warehouse, "intermediate"):
+        every = OUTDATED.format(every=every)
     return REREAD.format(every=every, reread=rereadings(warehouse))
 
 
@@ -94,25 +102,15 @@ def find_trial(warehouse, beginning: str) -> str:
         _refuse_scores(warehouse, beginning)
         raise UserError(f"there is no trial {printable(beginning)}: `bais trials` lists them")
     if len(ids) > 1 and ids[0] != beginning:
-        more = ", and more" if len(ids) > MOST_LISTED else ""
-        raise UserError(
-            f"{printable(beginning)} begins several trials: {', '.join(map(printable, ids[:MOST_LISTED]))}{more}"
-        )
+        several = ", ".join([*map(printable, ids[:MOST_LISTED]), *["and more"] * (len(ids) > MOST_LISTED)])
+        raise UserError(f"{printable(beginning)} begins several trials: {several}")
     return ids[0]
 
 
 def _refuse_scores(warehouse, name):
     """Say of a score, a scoring or a batch of scores what takes it out of the tables, since it is no trial."""
     of_batch = name.rsplit("/", 2)[0]  # a score is called by its scoring, variation, anchor and target
-    batches = values(
-        warehouse,
-        "select 1 from raw.batches where source = 'scored' and ("
-        "starts_with(batch_id, $asked) or starts_with(batch_id, concat(study, '/', $asked)) "
-        "or starts_with(batch_id, concat(study, '/', $of_batch, '/')) "
-        "or batch_id = concat(study, '/', $of_batch)) limit 1",
-        {"asked": name, "of_batch": of_batch},
-    )
-    if batches:
+    if values(warehouse, OF_SCORES, {"asked": name, "of_batch": of_batch}):
         raise UserError(
             f"{printable(name)} is of scores, which nobody answered, so that there is no such trial: `bais check` "
             "lists their batches, and `bais reject BATCH` takes one out of the tables"
@@ -132,8 +130,18 @@ def meeting(relation, conditions: list[str]):
     return relation
 
 
-def explain_condition(error: Exception) -> str:
-    """Keep DuckDB's first line, and say what a condition is where it is none."""
+@contextlib.contextmanager
+def conditions_explained() -> Iterator[None]:
+    """Keep the first line of what DuckDB says of a condition, and say what a condition is where it is none."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise UserError(_explain(error)) from None
+
+
+def _explain(error):
     if is_of_the_file(error):
         return explain(error, warehouse_path())
     message = printable(str(error).strip().splitlines()[0])

@@ -1,11 +1,7 @@
 """Versions of sources as commands speak of them: what each brought, and which one is meant."""
 
-from collections.abc import Iterator
-from itertools import groupby
-from operator import itemgetter
-
 from bais.terminal import similar
-from bais.warehouse import records, values
+from bais.warehouse import records, tables_in
 from ingest.warehouse import UserError, printable
 
 SHORT_ID = 8
@@ -78,7 +74,6 @@ semi join newest using (version_id)
 where study = coalesce($study, study)
 order by study, n_lines desc nulls last, path, reason
 """
-MOST_UNREAD_NAMED = 3
 
 CHANGED_FILES = """
 with before as (from raw.version_files where version_id = $compared_with),
@@ -115,16 +110,11 @@ def known_versions(warehouse) -> list[dict]:
     from ingest.land.fates import RECORDS, fates
     from ingest.land.models import query_of
 
-    if not _are_there(warehouse, "source_versions"):
+    if "source_versions" not in tables_in(warehouse, "raw"):
         return []
     sql = VERSIONS.format(verdicts=query_of("stg_batch_verdicts"), fates=fates(), records=RECORDS)
     versions = records(warehouse, sql)
     return [{**version, "version": version["label"] or version["version_id"][:SHORT_ID]} for version in versions]
-
-
-def _are_there(warehouse, *tables):
-    there = values(warehouse, "select table_name from information_schema.tables where table_schema = 'raw'")
-    return set(tables) <= set(there)
 
 
 def unread_lines(warehouse, study: str | None = None) -> list[dict]:
@@ -132,29 +122,8 @@ def unread_lines(warehouse, study: str | None = None) -> list[dict]:
 
     Of a warehouse that an older bais made nothing is known until the source is imported again.
     """
-    is_known = _are_there(warehouse, "source_versions", "unread_lines")
+    is_known = {"source_versions", "unread_lines"} <= tables_in(warehouse, "raw")
     return records(warehouse, UNREAD, {"study": study}) if is_known else []
-
-
-def said_of_unread(unread: list[dict]) -> Iterator[str]:
-    """Say of each study in a sentence how much of what was imported could not be read, where most of it is, and why."""
-    from analysis.report.values import counted
-    from analysis.words.codes import listed
-
-    for study, group in groupby(unread, itemgetter("study")):
-        files = list(group)
-        n_lines, n_whole = sum(file["n_lines"] or 0 for file in files), sum(file["n_lines"] is None for file in files)
-        counts = [(n_lines, "line"), (n_whole, "whole file")]
-        amount = " and ".join(f"{n:,} {counted(n, what)}" for n, what in counts if n)
-        named = [
-            f"{'all' if file['n_lines'] is None else format(file['n_lines'], ',')} of {file['path']} ({file['reason']})"
-            for file in files[:MOST_UNREAD_NAMED]
-        ]
-        more = ["more"] if len(files) > len(named) else []
-        yield (
-            f"Of what was imported for {study}, {amount} could not be read and count{'s' * (n_lines + n_whole == 1)} "
-            f'nowhere: {listed([*named, *more])}. `bais sql "from raw.unread_lines"` lists files and reasons.'
-        )
 
 
 def changed_files(warehouse, version: dict) -> list[dict]:

@@ -71,10 +71,7 @@ def refuse_without_spark() -> None:
 
 
 def _is_installed(name):
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:
-        return False
+    return importlib.util.find_spec(name) is not None
 
 
 @contextlib.contextmanager
@@ -93,11 +90,7 @@ def _new_folder(parent: Path) -> Iterator[Path]:
 
 
 def _dbt_build(path, label, *arguments):
-    results = dbt.Results()
-    code = dbt.build(*arguments, more_environment={"BAIS_WAREHOUSE": str(path)})
-    if counted := results.said():
-        say(f"{label}: {counted}")
-    return code if code >= 0 else 128 - code
+    return dbt.build(*arguments, more_environment={"BAIS_WAREHOUSE": str(path)}, label=f"{label}: ")
 
 
 def _manifest(path, *arguments) -> dict:
@@ -125,8 +118,8 @@ def _write_inputs(path, folder, manifest):
     """
     import duckdb
 
-    seen, queue = set(), [name for model in _selected(manifest) for name in model["depends_on"]["nodes"]]
     own = {model["unique_id"] for model in _selected(manifest)}
+    seen, queue = set(), [*own]
     while queue:
         if (name := queue.pop()) not in seen:
             seen.add(name)
@@ -140,15 +133,13 @@ def _write_inputs(path, folder, manifest):
             target.mkdir(parents=True)
             try:
                 described = warehouse.execute(f'describe {schema}."{name}"').fetchall()
-                columns = ", ".join(
-                    f'"{column}"::varchar as "{column}"' if kind == "JSON" else f'"{column}"'
-                    for column, kind, *_ in described
+                as_text = ", ".join(
+                    f'"{column}"::varchar as "{column}"' for column, kind, *_ in described if kind == "JSON"
                 )
+                columns = f"* replace ({as_text})" if as_text else "*"
                 rows = "where false" if (schema, name) in kept else ""
-                warehouse.execute(
-                    f'copy (select {columns} from {schema}."{name}" {rows}) to {quoted(target)} '
-                    "(format parquet, per_thread_output true)"
-                )
+                copied = f'select {columns} from {schema}."{name}" {rows}'
+                warehouse.execute(f"copy ({copied}) to {quoted(target)} (format parquet, per_thread_output true)")
                 for file in kept.get((schema, name), []):
                     (target / file.name).symlink_to(file)
             except duckdb.Error as error:
@@ -169,9 +160,7 @@ def _on_spark(label, folder, is_tested, variables):
         code = dbt.ended(subprocess.Popen(command, cwd=ROOT, env=dbt.environment(own), stderr=file))
     if code:
         say(f"what Spark itself said is in {log}")
-    if counted := results.said():
-        say(f"{label}: {counted}")
-    return code if code >= 0 else 128 - code
+    return results.ended(code, f"{label}: ")
 
 
 def _made(folder: Path) -> dict[tuple[str, str], Path]:
@@ -188,10 +177,9 @@ def _take_over(path, folder, manifest, made):
     with transaction(path) as warehouse:
         for model in _selected(manifest):
             schema, name, sql = model["schema"], model["alias"], model["compiled_code"]
-            kept = made.get((schema, name))
-            if kept is None and model["config"]["materialized"] not in NOT_TABLES:
-                raise UserError(f"Spark has not written {schema}.{name}: nothing in the warehouse was changed")
-            if kept is None:
+            if (kept := made.get((schema, name))) is None:
+                if model["config"]["materialized"] not in NOT_TABLES:
+                    raise UserError(f"Spark has not written {schema}.{name}: nothing in the warehouse was changed")
                 _replace(warehouse, schema, name, "view", sql)
                 continue
             columns = _columns(warehouse, model)
@@ -212,12 +200,8 @@ def _columns(warehouse, model):
 
 
 def _replace(warehouse, schema, name, kind, sql):
-    there = warehouse.execute(
-        "select table_type from information_schema.tables "
-        "where table_catalog = current_database() and table_schema = ? and table_name = ?",
-        [schema, name],
-    ).fetchone()
-    if there:
+    query = "select table_type from information_schema.tables where (table_catalog, table_schema, table_name) = "
+    if there := warehouse.execute(f"{query}(current_database(), ?, ?)", [schema, name]).fetchone():
         warehouse.execute(f'drop {"view" if there[0] == "VIEW" else "table"} {schema}."{name}"')
     warehouse.execute(f'create schema if not exists {schema}; create {kind} {schema}."{name}" as {sql}')
     return kind

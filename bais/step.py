@@ -67,8 +67,8 @@ def _of_gate(verdicts):
             flagged[severity] += n_alike * _number(n)
     why = [f"warnings {', '.join(sorted(warnings))}"] if warnings else []
     why += [f"{n:,} {severity}" for severity, n in sorted(flagged.items())]
-    passed = [f"gate: {n_passed:,} {'batch' if n_passed == 1 else 'batches'} passed"] if n_passed else []
-    return [*(f"{sentence} ({'; '.join(why)})" if why else sentence for sentence in passed), *others]
+    brackets = f" ({'; '.join(why)})" if why else ""
+    return [f"gate: {n_passed:,} {'batch' if n_passed == 1 else 'batches'} passed{brackets}"] * bool(n_passed) + others
 
 
 def _number(text):

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import count, zip_longest
+from itertools import chain, count, zip_longest
 
 from ingest.warehouse import printable
 
@@ -54,6 +54,12 @@ def say(text: str, indent: str = "") -> None:
     first = re.match(r"FAILED|warning(?=,)|SIMULATED", lines[0])
     lines[0] = styled(first[0], STYLES[first[0]]) + lines[0][first.end() :] if first else lines[0]
     print("\n".join(indent + line for line in lines))
+
+
+def say_each(sentences: Iterable[str], indent: str = "") -> None:
+    """Print each sentence as a paragraph."""
+    for sentence in sentences:
+        say(sentence, indent)
 
 
 def complain(message: str) -> None:
@@ -117,13 +123,11 @@ def lay_out(
 
     def lines(folded, styles):
         for texts in zip_longest(*folded, fillvalue=""):
-            line = "  ".join(
-                " " * (sizes[i] - cell_len(text)) + styled(text, style if width else None)
-                if to_right[i]
-                else styled(text, style if width else None) + " " * (sizes[i] - cell_len(text))
-                for i, text, style in zip(kept, texts, styles, strict=True)
-            )
-            yield line.rstrip()
+            cells = []
+            for i, text, style in zip(kept, texts, styles, strict=True):
+                parts = [" " * (sizes[i] - cell_len(text)), styled(text, style if width else None)]
+                cells.append("".join(parts if to_right[i] else reversed(parts)))
+            yield "  ".join(cells).rstrip()
 
     folded = [[part for line in heads[i] for part in fold(line, sizes[i])] for i in kept]
     height = max(map(len, folded))
@@ -175,8 +179,7 @@ def write_rows(form: str, names: list[str], rows: Iterable[Sequence]) -> None:
     names = _distinct(names)
     escape = printable if sys.stdout.isatty() else str
     if form == "csv":
-        sys.stdout.write(escape(",".join(map(_csv_field, names))) + "\n")
-        for row in rows:
+        for row in chain([names], rows):
             sys.stdout.write(escape(",".join(map(_csv_field, row))) + "\n")
         return
     separator = "["
@@ -215,7 +218,6 @@ def _full(value) -> str:
 def plain(value):
     """Return a value of DuckDB as one that JSON has, with all its digits."""
     import math
-    from datetime import date, datetime, time
     from decimal import Decimal
 
     if value is None or isinstance(value, bool | int | str):
@@ -225,7 +227,7 @@ def plain(value):
     if isinstance(value, Decimal):
         exact = int(value) if value == value.to_integral_value() else float(value)
         return exact if isinstance(exact, int) or Decimal(repr(exact)) == value else str(value)
-    if isinstance(value, datetime | date | time):
+    if hasattr(value, "isoformat"):
         return value.isoformat()
     if isinstance(value, bytes):
         return value.hex()
@@ -239,8 +241,7 @@ def plain(value):
 def _shown(value) -> str:
     """Return a value as people read it: numbers to six digits, nothing that could act on a terminal."""
     if isinstance(value, float):
-        is_large = 1e6 <= abs(value) < 1e15
-        return f"{value:.0f}" if is_large else f"{value:.6g}"
+        return f"{value:.0f}" if 1e6 <= abs(value) < 1e15 else f"{value:.6g}"
     if hasattr(value, "isoformat"):
         return str(value)
     return printable(_full(value))
@@ -287,6 +288,13 @@ def similar(query: str, names: list[str], by_part: bool = False) -> str:
     return f" (perhaps {' or '.join(map(printable, close))})" if close else ""
 
 
+def _live(*columns):
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
+
+
 @contextlib.contextmanager
 def progress(what: str) -> Iterator[Callable[..., None]]:
     """Give a function that says how many of how many are done: a live line for a person, else a line now and then."""
@@ -301,10 +309,7 @@ def progress(what: str) -> Iterator[Callable[..., None]]:
 
         yield show
         return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True, redirect_stdout=False) as progress:
+    with _live() as progress:
         task = progress.add_task(what, total=None)
         yield lambda n_done, n_all, doing=what: progress.update(task, completed=n_done, total=n_all, description=doing)
 
@@ -315,11 +320,9 @@ def working(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
-    shown = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
+    shown = _live(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     shown.add_task(what, total=None)
     timer = threading.Timer(PATIENCE_S, shown.start)
     timer.start()

@@ -1,6 +1,8 @@
 """Texts that a command writes: whole or not at all, only where no file is yet, and refused if not grounded."""
 
 import contextlib
+import csv
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -31,6 +33,16 @@ def writing(path: Path, what: str = "", to: str = "") -> Iterator[None]:
         yield
     except OSError as error:
         raise UserError(f"{what or printable(path)} cannot be written{to}: {why_not_written(error, path)}") from None
+
+
+def csv_of(names: list[str], rows: list[dict]) -> str:
+    """Write rows as CSV: null as nothing, and truth in lower case."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: str(row[name]).lower() if isinstance(row[name], bool) else row[name] for name in names})
+    return text.getvalue()
 
 
 def write_new(path: Path, text: str, what: str) -> None:

@@ -26,17 +26,11 @@ def turns_of_calls(calls: list[dict], prompts: dict[str, str]) -> list[dict]:
         prompt = None if call["turn"] in prompted else prompts.get(call["prompt_hash"])
         prompted.add(call["turn"])
         step = call["step"] if call["step"] != "turn" else None
+        step = f"{step}, round {call['round']}" if step and call["round"] else step
         reply = call["response_text"]
-        turns.append(
-            {
-                "turn": call["turn"] + 1,
-                "step": f"{step}, round {call['round']}" if step and call["round"] else step,
-                "attempt": call["attempt"],
-                "prompt": prompt,
-                "reply": reply,
-                "reason": None if reply is not None else call["error"] or call["refusal"] or "no_text",
-            }
-        )
+        reason = None if reply is not None else call["error"] or call["refusal"] or "no_text"
+        told = {"turn": call["turn"] + 1, "step": step, "attempt": call["attempt"]}
+        turns.append(told | {"prompt": prompt, "reply": reply, "reason": reason})
     return turns
 
 
@@ -134,16 +128,11 @@ def _read(texts, unit):
     if not texts:
         return []
     reading = macros()["read_response"]("text", "null::varchar" if unit in (None, "unknown") else quoted(unit))
+    each = "select unnest($texts::varchar[]) as text, unnest(range(len($texts))) as place"
     with in_memory(threads=1, memory_limit="256MB") as connection:
-        return [
-            (row["response"], [row[name] for name in ("if_decimal", "if_grouped") if row[name]], row["said"])
-            for row in values(
-                connection,
-                "with texts as (select unnest($texts::varchar[]) as text, unnest(range(len($texts))) as place) "
-                f"select {reading} from texts order by place",
-                {"texts": texts},
-            )
-        ]
+        rows = values(connection, f"select {reading} from ({each}) order by place", {"texts": texts})
+    either = ("if_decimal", "if_grouped")
+    return [(row["response"], [row[name] for name in either if row[name]], row["said"]) for row in rows]
 
 
 def _value(digits):

@@ -15,17 +15,13 @@ from ingest.warehouse import UserError
 @click.command("import")
 @click.argument("archive", required=False, metavar="[PATH]", type=PATH, help="a file of trials or scores, or a folder")
 @import_options
-def import_(
-    archive: Path | None, form: str | None, mapping: Path | None, of_study: str | None, download: Path | None,
-    source_name: str | None, label: str | None, complete: bool, older: bool, to: Path | None,
-) -> int:  # fmt: skip
+def import_(archive: Path | None, download: Path | None, of_study: str | None, **options) -> int:
     """Land recorded trials or scores in `raw`, as `python ingest/run.py` does."""
     if not archive and not download:
         raise UserError("there is nothing to import: name a file or a folder of trials or scores, or give --download")
     if archive and download:
         raise UserError("give a path or --download, not both")
-    options = {"source_name": source_name, "label": label, "complete": complete, "older": older, "to": to}
-    return land_archive(archive, form, mapping, of_study, download, **options)
+    return land_archive(archive, download=download, study=of_study, **options)
 
 
 @click.command()

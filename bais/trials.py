@@ -6,29 +6,36 @@ from itertools import islice
 
 import click
 
+from analysis.words.trials import notices
 from bais import terminal
 from bais.age import say_if_old
 from bais.options import format_option, json_option
-from bais.selection import (
-    PUBLIC,
-    all_trials,
-    explain_condition,
-    find_trial,
-    meeting,
-    refuse_unreadable,
+from bais.selection import PUBLIC, all_trials, conditions_explained, find_trial, meeting, refuse_unreadable
+from bais.terminal import (
+    BOLD,
+    fixed,
+    fold,
+    lay_out,
+    pairs,
+    plain,
+    say,
+    say_each,
+    say_json,
+    say_rows,
+    styled,
+    write_rows,
 )
-from bais.terminal import BOLD, fixed, fold, lay_out, pairs, plain, say, say_json, styled, write_rows
 from bais.transcript import SPOKEN, mark, turns_of_calls, turns_of_line
 from bais.warehouse import (
     IS_A_STUDY,
     interruptible,
-    known_llm,
     marts,
     opened,
     records,
     refuse_not_public,
     refuse_unknown,
     stream,
+    unaliased,
     values,
 )
 from ingest.warehouse import UserError, printable, quoted, warehouse_path
@@ -51,6 +58,10 @@ CHECKS = """
 select check_name, level, is_passed, detail, coalesce(list_contains(sample, $trial_id), false) as names_this_trial
 from raw.batch_checks where verdict_id = $verdict_id order by check_name
 """
+VERDICT = """
+select verdicts.verdict, act, is_published, verdict_id, checked_at from ({published})
+inner join raw.batch_verdicts as verdicts using (verdict_id) where verdicts.batch_id = $batch_id
+"""
 FILTERS = {
     # option: the column, what there is (None: what the trials have), and what the help says
     "study": ("study", None, "of this study"),
@@ -60,6 +71,13 @@ FILTERS = {
     "direction": ("anchor_direction", DIRECTIONS, f"with an anchor of this direction: {', '.join(DIRECTIONS)}"),
     "status": ("status", STATUSES, f"that ended so: {', '.join(STATUSES)}"),
 }
+
+
+BECAME = (
+    "fate", "published_batch_id", "superseded_by", "version_id", "version", "imported_at", "withdrawn", "reread",
+)  # fmt: skip
+DISPLACED = ("superseded", "gone")
+NOT_OF_CALLS = ("trial_id", "study", "response_text", "_dlt_load_id", "call_id", "logprobs")
 
 
 def _filters(command):
@@ -76,8 +94,6 @@ def _filters(command):
 @click.option("--limit", type=int, metavar="N", help="at most so many rows")
 def trials(form: str, where: str | None, with_held_back: bool, limit: int | None, **wanted: str | None):
     """List trials by a condition and by filters, read-only and without access to other files."""
-    import duckdb
-
     refuse_unreadable(where)
     if limit is not None and limit < 0:
         raise UserError(f"{limit} is no number of rows: give --limit at least 0")
@@ -88,7 +104,7 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
         source = all_trials(warehouse) if with_held_back else PUBLIC
         conditions = list(_conditions(warehouse, source, wanted))
         there = warehouse.sql(source)
-        try:
+        with conditions_explained():
             relation = meeting(there, conditions if where is None else [*conditions, where]).order(ORDER)
             total = None
             if limit is not None:
@@ -100,10 +116,7 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
                 write_rows(form, relation.columns, shown)
                 return
             rows = [dict(zip(relation.columns, row, strict=True)) for row in shown]
-        except duckdb.Error as error:
-            raise UserError(explain_condition(error)) from None
-    simulated = sorted({row["study"] for row in rows if row["source"] == "simulated"})
-    if simulated:
+    if simulated := sorted({row["study"] for row in rows if row["source"] == "simulated"}):
         say(f"SIMULATED respondents in {', '.join(simulated)}: no LLM was asked.")
     print(_table(rows, with_held_back, width))
     sys.stdout.flush()
@@ -117,15 +130,14 @@ def _conditions(warehouse, source, wanted):
     if "@" not in (wanted["study"] or ""):
         yield IS_A_STUDY
     for option, (column, choices, _) in FILTERS.items():
-        value = wanted[option]
-        if value is None:
+        if (value := wanted[option]) is None:
             continue
         choices = choices or values(warehouse, f"select distinct {column} from ({source}) order by 1")
         if option == "study":
             refuse_not_public(warehouse, value, choices)
-        if option == "llm":
-            value = known_llm(warehouse, value, choices, none="none")
-        refuse_unknown(option, value, choices, none="none")
+        if option == "llm" and (meant := unaliased(warehouse, value)) in choices:
+            value = meant
+        refuse_unknown(option.replace("llm", "LLM"), value, choices, none="none")
         yield f"{column} = {quoted(value)}"
 
 
@@ -222,9 +234,8 @@ def _everything(warehouse, trial_name):
     line = line if isinstance(line, dict) else {"line": line}
     if calls:
         keys["hashes"] = list({call["prompt_hash"] for call in calls if call["prompt_hash"]})
-        prompts = rows(
-            "raw.prompts", "study = $study and list_contains($hashes, prompt_hash) and prompt_kind = 'message'"
-        )
+        asked = "study = $study and list_contains($hashes, prompt_hash) and prompt_kind = 'message'"
+        prompts = rows("raw.prompts", asked)
         turns = turns_of_calls(calls, {prompt["prompt_hash"]: prompt["text"] for prompt in prompts})
     else:
         turns = turns_of_line(line, kept["response_text"])
@@ -237,14 +248,11 @@ def _everything(warehouse, trial_name):
     def as_kept(*names):
         return {name: kept[name] for name in names}
 
+    displaced = "withdrawn" if became["withdrawn"] else became["fate"] if became["fate"] in DISPLACED else None
     is_outdated = rows("intermediate.int_prompts_outdated", "batch_id = $batch_id and technique = $technique")
-    held_back = None
-    if not public:
-        fate = became["fate"] if became["fate"] in DISPLACED else None
-        withheld = "quarantined" if quarantined else "older_version" if is_outdated else "not_published"
-        held_back = "withdrawn" if became["withdrawn"] else fate or withheld
-    is_displaced = became["withdrawn"] is not None or became["fate"] in DISPLACED
-    became["is_still_in_tables"] = is_displaced and bool(public) and keys["called"] == trial_id
+    withheld = "quarantined" if quarantined else "older_version" if is_outdated else "not_published"
+    held_back = None if public else displaced or withheld
+    became["is_still_in_tables"] = displaced is not None and bool(public) and keys["called"] == trial_id
     return {
         **as_kept("trial_id", "study", "source"), "is_simulated": kept["source"] == "simulated",
         "llm": of("llm") or kept["llm_recorded"], **as_kept("llm_recorded", "llm_returned"),
@@ -256,7 +264,11 @@ def _everything(warehouse, trial_name):
         "response": public.get("response"), "number": number, "first_response": first_number,
         "text_kept": of("text_kept"),
         "baseline": derived.get("baseline"), "percent_of_baseline": public.get("percent_of_baseline"),
-        "turns": turns, "calls": [_of_call(call) for call in calls],
+        "turns": turns, "calls": [
+            {name: plain(value) for name, value in call.items() if name not in NOT_OF_CALLS}
+            | {"parameters": json.loads(call["parameters"]) if call["parameters"] else None}
+            for call in calls
+        ],
         "cost_usd": sum(costs) if is_cost_known else None,
         "cost_reason": None if is_cost_known else "price_not_known" if calls else "calls_not_recorded",
         "gate": _gate(warehouse, rows, keys), "parse_disagreement": disagreement or None,
@@ -269,25 +281,14 @@ def _became(warehouse, there, keys):
     from ingest.land.fates import fates, rereadings
     from ingest.land.models import query_of
 
-    became = dict.fromkeys(("fate", "published_batch_id", "superseded_by", "version_id", "version", "imported_at"))
-    became["withdrawn"] = became["reread"] = None
+    became = dict.fromkeys(BECAME)
     if "raw.source_versions" not in there:
         return became
-    for row in records(warehouse, f"select * exclude (trial_id) from ({fates()}) where trial_id = $trial_id", keys):
-        became |= row
-    withdrawn = f"select * exclude (trial_id) from ({query_of('stg_withdrawn_trials')}) where trial_id = $trial_id"
-    for row in records(warehouse, withdrawn, keys):
-        became["withdrawn"] = row
-    reread = f"select * exclude (trial_id) from ({rereadings(warehouse)}) where trial_id = $trial_id"
-    for row in records(warehouse, reread, keys):
-        became["reread"] = row
+    acts = {"fate": fates(), "withdrawn": query_of("stg_withdrawn_trials"), "reread": rereadings(warehouse)}
+    for name, query in acts.items():
+        for row in records(warehouse, f"select * exclude (trial_id) from ({query}) where trial_id = $trial_id", keys):
+            became |= row if name == "fate" else {name: row}
     return became
-
-
-def _of_call(call):
-    left_out = ("trial_id", "study", "response_text", "_dlt_load_id", "call_id", "logprobs")
-    parameters = json.loads(call["parameters"]) if call["parameters"] else None
-    return {name: plain(value) for name, value in call.items() if name not in left_out} | {"parameters": parameters}
 
 
 def _gate(warehouse, rows, keys):
@@ -296,54 +297,16 @@ def _gate(warehouse, rows, keys):
 
     if not rows("raw.batch_verdicts", "batch_id = $batch_id"):
         return None
-    published = query_of("stg_batch_verdicts")
-    (verdict,) = records(
-        warehouse,
-        f"select verdicts.verdict, act, is_published, verdict_id, checked_at from ({published}) "
-        "inner join raw.batch_verdicts as verdicts using (verdict_id) where verdicts.batch_id = $batch_id",
-        keys,
-    )
+    (verdict,) = records(warehouse, VERDICT.format(published=query_of("stg_batch_verdicts")), keys)
     keys["verdict_id"] = verdict["verdict_id"]
     sentences = {row["reason"]: row["sentence"] for row in rows("seeds.flag_reasons", "true")}
     flags = [flag | {"sentence": sentences.get(flag["reason"])} for flag in records(warehouse, FLAGS, keys)]
     return verdict | {"flags": flags, "n_reasons": len(sentences), "checks": records(warehouse, CHECKS, keys)}
 
 
-DISPLACED = ("superseded", "gone")
-HELD_BACK = {
-    "quarantined": "QUARANTINED: the gate keeps this trial out of the public tables.",
-    "older_version": "OLDER VERSION: the public tables count a higher version of this trial's vignette or technique.",
-    "not_published": "NOT PUBLISHED: the trial's batch is not in the public tables.",
-}
-
-
-def _notices(record):
-    """Say what keeps a trial out of the public tables, or will once they are built anew."""
-    became, withdrawn = record["became"], record["became"]["withdrawn"]
-    version = f"version {became['version']} of its source, imported {fixed(became['imported_at'], '%Y-%m-%d')}"
-    if withdrawn:
-        yield f"WITHDRAWN by {withdrawn['who']} on {withdrawn['withdrawn_at']:%Y-%m-%d}: {withdrawn['why']}"
-    if reread := became["reread"]:
-        by = f"{reread['who']} on {reread['reread_at']:%Y-%m-%d}: {reread['why']}"
-        yield f"REREAD as {fixed(reread['response'])} by {by}"
-    if became["fate"] == "superseded":
-        yield f"SUPERSEDED by trial {became['superseded_by']} of {version}."
-    elif became["fate"] == "gone":
-        yield f"GONE: {version} as the whole of it, lacks this trial."
-    elif became["fate"] == "lacking":
-        yield f"The newest {version}, lacks this trial; it stays, since that was not imported as the whole of it."
-    elif record["held_back"] == "not_published" and (record["gate"] or {}).get("is_published") and not withdrawn:
-        yield "NOT BUILT YET: the trial's batch is published, and `bais build` brings it into the public tables."
-    elif record["held_back"] in HELD_BACK and not withdrawn:
-        yield HELD_BACK[record["held_back"]]
-    if became["is_still_in_tables"]:
-        yield "The public tables still have it: `bais build` derives them anew."
-
-
 def _print_trial(record):
     say(f"Trial {record['trial_id']}{' (SIMULATED: no LLM was asked)' if record['is_simulated'] else ''}")
-    for notice in _notices(record):
-        say(notice)
+    say_each(notices(record))
     print()
     as_recorded = f" (recorded as {record['llm_recorded']})" if record["llm"] != record["llm_recorded"] else ""
     unit = f" {record['response_unit']}" if record["response_unit"] else ""
@@ -361,8 +324,7 @@ def _print_trial(record):
     )
     print()
     none = f"none ({record['reason'] or 'not given'})"
-    public, number = record["response"], record["number"]
-    response = fixed(number, unit=f"{unit}, which does not count") if public is None else fixed(public, unit=unit)
+    response = fixed(record["response"], unit=unit) or fixed(record["number"], unit=f"{unit}, which does not count")
     _print_known(
         ("status", _status(record)),
         ("response", response or none),
@@ -443,26 +405,18 @@ def _print_calls(record):
     if not record["calls"]:
         print("  none is recorded, so that the cost is not known")
         return
-    rows = [
-        [
-            call["turn"] + 1,
-            call["attempt"],
-            _joined(" → ", *dict.fromkeys((call["requested_model"], call["returned_model"]))),
-            call["upstream_provider"],
-            call["tokens_in"],
-            call["tokens_out"],
-            fixed(call["latency_s"], ".2f"),
-            fixed(call["cost_usd"], ".6f"),
-            call["error"] or call["finish_reason"] or "",
-        ]
-        for call in record["calls"]
-    ]
+    rows = []
+    for call in record["calls"]:
+        model = _joined(" → ", *dict.fromkeys((call["requested_model"], call["returned_model"])))
+        used = [call[name] for name in ("upstream_provider", "tokens_in", "tokens_out")]
+        took = [fixed(call["latency_s"], ".2f"), fixed(call["cost_usd"], ".6f")]
+        ended = call["error"] or call["finish_reason"] or ""
+        rows.append([call["turn"] + 1, call["attempt"], model, *used, *took, ended])
     heads = ["turn", "try", "model", "provider", "tokens in", "tokens out", "s", "USD", "ended"]
-    print(lay_out(heads, rows, width=terminal.terminal_width(), null="?", right=(0, 1, 4, 5, 6, 7)))
+    say_rows("table", heads, rows, null="?", right=(0, 1, 4, 5, 6, 7))
     total = fixed(record["cost_usd"], ".6f", unit=" USD") or "not known (price_not_known)"
-    if record["is_simulated"]:
-        total += ", simulated calls cost nothing"
-    say(f"Total: {len(rows)} call{'' if len(rows) == 1 else 's'}, {total}")
+    free = ", simulated calls cost nothing" if record["is_simulated"] else ""
+    say(f"Total: {len(rows)} call{'' if len(rows) == 1 else 's'}, {total}{free}")
 
 
 def _print_checks(record):

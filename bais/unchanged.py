@@ -34,13 +34,10 @@ RECORD = "intermediate.last_build"
 def source() -> str:
     """Return what a build hangs on beside the warehouse: files, libraries, and the settings that files name."""
     files = [ROOT / name for name in SOURCES]
-    settings = {
-        name: os.environ.get(name)
-        for path in (ROOT / "dbt_project.yml", *(ROOT / "models").rglob("*.yml"), *(ROOT / "profiles").glob("*.yml"))
-        for name in SETTING.findall(path.read_text(encoding="utf-8"))
-    }
-    kept = sorted((name, value) for name, value in settings.items() if name not in WHERE_IT_IS_BUILT)
-    return json.dumps([hash_of_files(*files), library_versions(), kept])
+    naming = (ROOT / "dbt_project.yml", *(ROOT / "models").rglob("*.yml"), *(ROOT / "profiles").glob("*.yml"))
+    names = {name for path in naming for name in SETTING.findall(path.read_text(encoding="utf-8"))}
+    settings = sorted((name, os.environ.get(name)) for name in names - WHERE_IT_IS_BUILT)
+    return json.dumps([hash_of_files(*files), library_versions(), settings])
 
 
 def keep(path: Path, of_source: str, since: int) -> None:
@@ -49,8 +46,8 @@ def keep(path: Path, of_source: str, since: int) -> None:
         if not age.is_whole(warehouse, since):
             return
         built_from = _fingerprint(warehouse, of_source)
-        warehouse.execute(f"create or replace table {RECORD} as select $built_from as built_from, now() as built_at",
-                          {"built_from": built_from})  # fmt: skip
+        record = f"create or replace table {RECORD} as select ? as built_from, now() as built_at"
+        warehouse.execute(record, [built_from])
 
 
 def nothing_to_build() -> str | None:
@@ -78,13 +75,11 @@ def nothing_to_build() -> str | None:
 def _fingerprint(warehouse, of_source):
     """Hash what is landed, by its keys: rows of `raw` are never changed; and which tables were derived from it."""
     landed = []
-    for schema, name in sorted(warehouse.execute("select schema_name, table_name from duckdb_tables()").fetchall()):
-        if schema != "raw" or name not in TABLES:
-            continue
+    there = warehouse.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()
+    for name in sorted(name for (name,) in there if name in TABLES):
         key = ", ".join(TABLES[name].key)
         counted = warehouse.execute(f"select count(*), bit_xor(hash({key})) from raw.{name}").fetchall()
         landed.append((name, *counted[0]))
-    folder = folder_of(warehouse)
-    landed.append(folder[1] if folder else [])
+    landed.append(folder[1] if (folder := folder_of(warehouse)) else [])
     derived = [row for row in warehouse.execute(DERIVED).fetchall() if ".".join(row[:2]) != RECORD]
     return hashlib.sha256(json.dumps([of_source, landed, derived]).encode()).hexdigest()

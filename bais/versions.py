@@ -7,7 +7,7 @@ import click
 
 from bais.options import json_option
 from bais.sources import changed_files, known_versions
-from bais.terminal import fixed, lay_out, say, say_json, similar, terminal_width
+from bais.terminal import fixed, say, say_json, say_rows, similar
 from bais.warehouse import opened
 from ingest.warehouse import UserError, printable
 
@@ -52,18 +52,14 @@ def _of_source(versions, name):
 
 def _say_source(study, archive, name, versions):
     say(f"{name} (study {study}, format {archive.replace('_', '-')})")
-    rows = [
-        (
-            version["version"],
-            fixed(version["imported_at"], "%Y-%m-%d %H:%M"),
-            *(version[f"n_{noun}"] for noun in ("files", "new", "unchanged", "changed", "gone")),
-            _published(version),
-            "; ".join(_said(version)),
-        )
-        for version in versions
-    ]
-    heads = ["version", "imported", "files", "new", "unchanged", "changed", "gone", "published", "what it is"]
-    print(lay_out(heads, rows, width=terminal_width(), null=""))
+    counted = ("files", "new", "unchanged", "changed", "gone")
+    rows = []
+    for version in versions:
+        imported = fixed(version["imported_at"], "%Y-%m-%d %H:%M")
+        counts = (version[f"n_{noun}"] for noun in counted)
+        rows.append((version["version"], imported, *counts, _published(version), "; ".join(_said(version))))
+    heads = ["version", "imported", *counted, "published", "what it is"]
+    say_rows("table", heads, rows, null="")
     for version in versions:
         if version.get("files") and version["compared_with"]:
             _say_files(version)
@@ -81,9 +77,7 @@ def _published(version):
 
 
 def _why_not(batch):
-    if batch["verdict"] is None:
-        return "is not audited"
-    return "is rejected" if batch["act"] == "reject" else "failed"
+    return "is not audited" if batch["verdict"] is None else "is rejected" if batch["act"] == "reject" else "failed"
 
 
 def _said(version):
@@ -104,10 +98,9 @@ def _say_files(version):
     print()
     say(f"{version['version']}: files that are not as they were")
     for file in version["files"][:MOST_NAMED]:
-        was = f", which was {file['was']}" if file["was"] else ""
-        before = "not there before" if file["n_lines_before"] is None else f"{file['n_lines_before']} lines before"
-        now = "not there now" if file["n_lines"] is None else f"{file['n_lines']} now"
-        counted = f"{file['n_lines']} lines in all" if file["n_lines"] == file["n_lines_before"] else f"{before}, {now}"
+        was, n_before, n = f", which was {file['was']}" if file["was"] else "", file["n_lines_before"], file["n_lines"]
+        before = "not there before" if n_before is None else f"{n_before} lines before"
+        counted = f"{n} lines in all" if n == n_before else f"{before}, {'not there' if n is None else n} now"
         say(f"{file['change']:<8} {file['path']}{was} ({counted})", indent="  ")
     if (left := len(version["files"]) - MOST_NAMED) > 0:
         say(f"and {left:,} more; --json lists them", indent="  ")

@@ -31,6 +31,12 @@ PARADIGMS_OF_DOMAIN = f"""
 select distinct paradigm from inference.decisions
 where study = coalesce($study, study) and domain = $domain and not {IN_ANCHORING} order by paradigm
 """
+LANDED = {
+    "published": "landed and not built yet: run `bais build`",
+    "unaudited": "landed, and their batches have no verdict yet: run `bais check`, then `bais build`",
+    "held_back": "landed and not published, since the gate or a person holds their batches back: `bais check` says "
+    "why, and `bais accept` publishes a batch",
+}
 UNNUMBERED = (
     "select bool_or(column_name = 'ordinal') from duckdb_columns() where database_name = current_database() "
     "and schema_name = 'raw' and table_name = 'gate_acts'"
@@ -90,31 +96,31 @@ def public_tables(warehouse, schemas: tuple[str, ...] = PUBLIC_SCHEMAS) -> list[
     ).fetchall()
 
 
+def tables_in(warehouse, schema: str) -> set[str]:
+    """Return the names of the tables and views of a schema."""
+    query = "select table_name from information_schema.tables where table_schema = $schema"
+    return set(values(warehouse, query, {"schema": schema}))
+
+
+def is_public(warehouse, name: str) -> bool:
+    """Whether there is a public table of this name, which a warehouse of old may lack."""
+    return name in {table for _, table, _ in public_tables(warehouse)}
+
+
 def not_public(warehouse) -> dict[str, str]:
     """Say of each study that was landed, and of which no trial is in the public tables, why that is."""
     from ingest.land.models import query_of
 
-    there = set(values(warehouse, "select table_name from information_schema.tables where table_schema = 'raw'"))
-    if not {"trials", "batch_verdicts", "gate_acts"} <= there:
+    if not {"trials", "batch_verdicts", "gate_acts"} <= tables_in(warehouse, "raw"):
         return {}
-    rows = records(warehouse, NOT_PUBLIC.format(published=query_of("stg_batch_verdicts")))
-    return {
-        row["study"]: f"the {row['n_trials']:,} trials of {printable(row['study'])} are {_held(row)}" for row in rows
-    }
+    reasons = {}
+    for row in records(warehouse, NOT_PUBLIC.format(published=query_of("stg_batch_verdicts"))):
+        held = "published" if row["is_published"] else "unaudited" if row["is_unaudited"] else "held_back"
+        reasons[row["study"]] = f"the {row['n_trials']:,} trials of {printable(row['study'])} are {LANDED[held]}"
+    return reasons
 
 
-def _held(study):
-    if study["is_published"]:
-        return "landed and not built yet: run `bais build`"
-    if study["is_unaudited"]:
-        return "landed, and their batches have no verdict yet: run `bais check`, then `bais build`"
-    return (
-        "landed and not published, since the gate or a person holds their batches back: `bais check` says why, and "
-        "`bais accept` publishes a batch"
-    )
-
-
-def refuse_scored(warehouse, study: str | None) -> None:
+def _refuse_scored(warehouse, study):
     """Refuse a study that only holds scores where trials are asked for."""
     if study and study in values(warehouse, SCORED_STUDIES):
         raise UserError(
@@ -127,41 +133,42 @@ def refuse_not_public(warehouse, study: str | None, names: Iterable[str]) -> Non
     """Refuse a study that was landed, but has no trials in the public tables; or any, where none is public."""
     if study in (names := set(names)) or (study is None and names):
         return
-    refuse_scored(warehouse, study)
+    _refuse_scored(warehouse, study)
     reasons = not_public(warehouse)
     if messages := [why for name, why in reasons.items() if study in (None, name)]:
         raise UserError("; ".join(messages))
 
 
 def columns_of(warehouse, schema: str, name: str) -> list[dict]:
-    """Return name, type and definition of each column of a table."""
-    return records(
+    """Return name, type and definition of each column of a table; in the warehouse those of `raw` are since a build."""
+    from ingest.land.raw import TABLES
+
+    columns = records(
         warehouse,
         "select column_name as name, data_type as type, comment as description from duckdb_columns() "
         "where database_name = current_database() and schema_name = $schema and table_name = $name "
         "order by column_index",
         {"schema": schema, "name": name},
     )
+    declared = TABLES[name].columns if schema == "raw" and name in TABLES else {}
+    return [column | {"description": declared.get(column["name"], column)["description"]} for column in columns]
+
+
+def _answer(warehouse, query, parameters):
+    """Answer a query; of the parameters those are given that it names."""
+    return warehouse.execute(query, {name: parameters[name] for name in parameters or {} if f"${name}" in query})
 
 
 def records(warehouse, query: str, parameters: dict | None = None) -> list[dict]:
     """Answer a query with a dict for each row; of the parameters those are given that the query names."""
-    named = {name: value for name, value in (parameters or {}).items() if f"${name}" in query}
-    result = warehouse.execute(query, named)
+    result = _answer(warehouse, query, parameters)
     names = [column[0] for column in result.description]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
-def not_ranked(rankings: list[dict]) -> str:
-    """Name the techniques of some rankings that have no rank, each with the reason; a warehouse of old has none."""
-    why = {row["technique"]: row.get("not_ranked_because") for row in rankings if row["technique"] != "no_technique"}
-    named = [f"{technique} ({reason})" for technique, reason in sorted(why.items()) if reason]
-    return f"Not ranked: {', '.join(named)}." if named else ""
-
-
 def values(warehouse, query: str, parameters: dict | None = None) -> list:
-    """Answer a query with the first column."""
-    return [row[0] for row in warehouse.execute(query, parameters or {}).fetchall()]
+    """Answer a query with the first column; of the parameters those are given that the query names."""
+    return [row[0] for row in _answer(warehouse, query, parameters).fetchall()]
 
 
 def count(warehouse, schema: str, name: str) -> int:
@@ -256,29 +263,23 @@ def refuse_paradigm(warehouse, domain: str | None, study: str | None, in_anchori
             f"{printable(domain)} is no domain of anchoring but another paradigm: `bais recommend --paradigm "
             f"{printable(domain)}{of_study}` says how large that bias is and what helps"
         )
-    if domain is None and paradigms:
-        others = (
+    if domain is None and paradigms and not in_anchoring:
+        where = f"in study {printable(study)}" if study else "here"
+        raise UserError(
+            f"nothing was asked about anchoring {where}: say which other bias with --paradigm: "
             f"{', '.join(map(printable, paradigms))}; `bais recommend --paradigm {printable(paradigms[0])}{of_study}` "
             "says how large such a bias is and what helps"
         )
-        if not in_anchoring:
-            where = f"in study {printable(study)}" if study else "here"
-            raise UserError(
-                f"nothing was asked about anchoring {where}: say which other bias with --paradigm: {others}"
-            )
+
+
+def unaliased(warehouse, named: str) -> str:
+    """Return the LLM that an alias means, or the name itself."""
+    return dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall()).get(named, named)
 
 
 def llm_named(warehouse, named: str, llms: Iterable[str]) -> str:
     """Return the LLM that a name or an alias means, refused where it is no id and was not asked."""
-    llm = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall()).get(named, named)
+    llm = unaliased(warehouse, named)
     if llm not in llms and "/" not in llm:
         refuse_unknown("LLM", llm, sorted(llms), none=NOTHING_YET, by_part=True)
-    return llm
-
-
-def known_llm(warehouse, named: str, llms: Iterable[str], **words) -> str:
-    """Return the LLM that a name or an alias means, or refuse it."""
-    aliases = dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall())
-    llm = aliases.get(named, named)
-    refuse_unknown("LLM", llm if llm in llms else named, llms, **words)
     return llm

@@ -6,14 +6,8 @@ from math import isfinite
 import click
 
 from bais.options import signed
-from bais.selection import (
-    all_trials,
-    explain_condition,
-    find_trial,
-    meeting,
-    refuse_unreadable,
-)
-from bais.terminal import say
+from bais.selection import all_trials, conditions_explained, find_trial, meeting, refuse_unreadable
+from bais.terminal import say, say_each
 from bais.warehouse import IS_A_STUDY, interruptible, marts, opened, refuse_unknown
 from ingest.warehouse import UserError
 
@@ -47,16 +41,12 @@ def _decides(act: str, done: str, what: str) -> click.Command:
         n_left = len(ids) - sum(by_study.values())
         are = "the trial is" if len(ids) == 1 else f"the {len(ids):,} trials are"
         if not by_study:
-            raise UserError(
-                f"{are} withdrawn already: nothing was done"
-                if act == "withdraw"
-                else f"{are} neither withdrawn nor reread: nothing was done"
-            )
+            already = "withdrawn already" if act == "withdraw" else "neither withdrawn nor reread"
+            raise UserError(f"{are} {already}: nothing was done")
         counted = ", ".join(f"{n:,} trial{'' if n == 1 else 's'} of {study}" for study, n in by_study.items())
         left = f"; {n_left:,} {'was' if n_left == 1 else 'were'} so before" if n_left else ""
         say(f"{done}: {counted}{left}. `bais build` derives the tables anew.")
-        for anchors in hanging:
-            say(str(anchors))
+        say_each(map(str, hanging))
         return _audit_again(batches)
 
     if act == "withdraw":
@@ -92,8 +82,7 @@ def reread(trial_id: str, number: float, why: str, who: str | None) -> int:
             f"Its text has no {number:.15g} in digits: `bais trial {full_id}` shows the text, and `bais "
             f"restore {full_id}` takes this back."
         )
-    for anchors in hanging:
-        say(str(anchors))
+    say_each(map(str, hanging))
     return _audit_again(batches)
 
 
@@ -112,8 +101,7 @@ def _audit_again(batches):
     if not batches:
         return 0
     verdicts = audit(batches)
-    for verdict in verdicts:
-        print(render_verdict(verdict))
+    print("\n".join(map(render_verdict, verdicts)))
     return FAILED if any(verdict.verdict == "failed" for verdict in verdicts) else 0
 
 
@@ -137,8 +125,6 @@ def _flagged(reason):
 
 def _where(act, condition):
     """Ask a condition once: of all trials, published or not, or, to restore, of the withdrawn or reread ones."""
-    import duckdb
-
     from ingest.land.fates import rereadings
     from ingest.land.models import query_of
 
@@ -146,17 +132,12 @@ def _where(act, condition):
     with marts() as warehouse:
         source = CURRENT.format(all=all_trials(warehouse))
         if act == "restore":
-            source = DECIDED.format(
-                all=all_trials(warehouse),
-                withdrawn=query_of("stg_withdrawn_trials"),
-                reread=rereadings(warehouse),
-            )
+            decided = {"withdrawn": query_of("stg_withdrawn_trials"), "reread": rereadings(warehouse)}
+            source = DECIDED.format(all=all_trials(warehouse), **decided)
         there = warehouse.sql(source)
-        try:
+        with conditions_explained():
             relation = meeting(there, [IS_A_STUDY, condition]).project("trial_id").order("trial_id")
             return [trial_id for (trial_id,) in interruptible(warehouse, relation.fetchall)]
-        except duckdb.Error as error:
-            raise UserError(explain_condition(error)) from None
 
 
 withdraw = _decides("withdraw", "withdrawn", "the trials, published or not,")

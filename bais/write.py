@@ -37,19 +37,18 @@ def report(out: Path | None, study: str | None) -> None:
         pages = _pages(out, tables["studies"])
         shown = {row["study"] for row in tables["studies"]}
         on_no_page = {row["study"] for row in tables["claims"]} - shown - ({None} if study is None else set())
+        titles = [
+            (path, (quote(path.name), title_of(row["study"], row["documents"], row["is_simulated"])))
+            for path, studies in pages
+            for row in studies
+        ]
         written = []
         for path, studies in reversed(pages):  # the one that leads to the others comes last
-            elsewhere = [
-                (quote(other.name), title_of(row["study"], row["documents"], row["is_simulated"]))
-                for other, rows in pages
-                if other != path
-                for row in rows
-            ]
+            elsewhere = [title for other, title in titles if other != path]
             text = page(tables | {"studies": studies}, versions, elsewhere, on_no_page)
             _replace(path, text)
             written.append(f"{printable(path)}: {size_of(len(text.encode()))}, {_said(studies)}")
-    for line in reversed(written):
-        print(line)
+    print("\n".join(reversed(written)))
 
 
 def _pages(out, studies):
@@ -84,12 +83,11 @@ def _replace(out, text):
 
 
 def _said(studies):
-    names = [
-        f"{printable(row['study'])}{' (SIMULATED)' if row['is_simulated'] else ''}" for row in studies if row["study"]
-    ]
-    if not names and studies:
-        return f"document {studies[0]['documents'][0]}"
-    return f"{'study' if len(names) == 1 else 'studies'} {', '.join(names)}" if names else "no study yet"
+    named = [row for row in studies if row["study"]]
+    if not named:
+        return f"document {studies[0]['documents'][0]}" if studies else "no study yet"
+    names = (f"{printable(row['study'])}{' (SIMULATED)' if row['is_simulated'] else ''}" for row in named)
+    return f"{'study' if len(named) == 1 else 'studies'} {', '.join(names)}"
 
 
 def _tables_of_page(study):
@@ -106,25 +104,15 @@ def _tables_of_page(study):
         tables |= _said_of_biases(warehouse, tables, public)
     tables["prompts"] = _prompts()
     refuse_unknown("study", study, [row["study"] for row in tables["studies"]], " in this warehouse")
-    about_anchors = {row["study"] for row in tables["attrition"]}
-    others = {row["study"] for row in tables["paradigms"]} - about_anchors
+    others = {row["study"] for row in tables["paradigms"]} - {row["study"] for row in tables["attrition"]}
     documents = _documents(tables)
-    tables["studies"] = [
-        row
-        | {
-            "documents": [document for document, owner in documents.items() if owner == row["study"]],
-            "is_about_anchors": not row["is_scored"] and row["study"] not in others,
-        }
-        for row in tables["studies"]
-        if study in (None, row["study"])
-    ]
-    if study is None:
-        tables["studies"] += [
-            {"study": None, "is_simulated": False, "documents": [document], "is_about_anchors": False}
-            for document, owner in documents.items()
-            if owner is None
-        ]
-    return tables
+    studies = [row for row in tables["studies"] if study in (None, row["study"])]
+    for row in studies:
+        row["documents"] = [document for document, owner in documents.items() if owner == row["study"]]
+        row["is_about_anchors"] = not row["is_scored"] and row["study"] not in others
+    alone = [document for document, owner in documents.items() if owner is None and study is None]
+    of_none = {"study": None, "is_simulated": False, "is_about_anchors": False}
+    return tables | {"studies": [*studies, *(of_none | {"documents": [document]} for document in alone)]}
 
 
 def _said_of_biases(warehouse, tables, public):
@@ -132,26 +120,25 @@ def _said_of_biases(warehouse, tables, public):
     from bais.biases import on_a_page
     from bais.people import sentences_on_people
 
-    summaries, shown = [], []
-    if "outcome_contrasts" in public:
-        for study in dict.fromkeys(row["study"] for row in tables["paradigms"]):
-            of_study = on_a_page(warehouse, study)
-            summaries += of_study[0]
-            shown += of_study[1]
+    studies = dict.fromkeys(row["study"] for row in tables["paradigms"]) if "outcome_contrasts" in public else ()
+    pages = [on_a_page(warehouse, study) for study in studies]
     people = [{"study": study, "sentence": sentence} for study, sentence in sentences_on_people(warehouse).items()]
-    return {"said_of_biases": summaries, "biases": shown, "said_of_people": people}
+    return {
+        "said_of_biases": [row for summaries, _ in pages for row in summaries],
+        "biases": [row for _, rows in pages for row in rows],
+        "said_of_people": people,
+    }
 
 
 def _documents(tables):
     """Return where the claims of a document that are about no study have their place: with a study, or alone."""
-    studies_by_document = {}
+    about, there = {}, {row["study"] for row in tables["studies"]}
     for row in tables["claims"]:
-        studies_by_document.setdefault(row["document"], set()).add(row["study"])
-    there = {row["study"] for row in tables["studies"]}
-    about = {document: studies - {None} for document, studies in studies_by_document.items() if None in studies}
+        about.setdefault(row["document"], set()).add(row["study"])
+    of_no_study = {document: studies - {None} for document, studies in about.items() if None in studies}
     return {
         document: next(iter(studies)) if len(studies) == 1 and studies <= there else None
-        for document, studies in about.items()
+        for document, studies in of_no_study.items()
     }
 
 
@@ -161,9 +148,9 @@ def _prompts():
 
     rows = []
     for name, entry in shipped("techniques").items():
-        rounds = {what: text for what, text in entry.get("rounds", {}).items() if isinstance(text, str)}
-        rounds.pop("stops_at", None)
-        texts = [*([entry["system"]] if "system" in entry else []), *entry.get("turns", []), *rounds.values()]
+        rounds = entry.get("rounds", {}).items()
+        told = [text for what, text in rounds if isinstance(text, str) and what != "stops_at"]
+        texts = [*([entry["system"]] if "system" in entry else []), *entry.get("turns", []), *told]
         rows.append({"technique": name, "source": entry["source"], "texts": texts})
     return rows
 
@@ -216,12 +203,11 @@ def _facts_of_paper(study):
         none = "none: land some trials, then run `bais build`"
         refuse_unknown("study", study, studies, " in this warehouse", none)
         given = {"study": study, "fewest_llms": FEWEST_LLMS}
-        paradigms = [row["paradigm"] for row in records(warehouse, OTHER_PARADIGMS, {"study": study})]
-        if paradigms:
+        if paradigms := [printable(row["paradigm"]) for row in records(warehouse, OTHER_PARADIGMS, given)]:
             raise UserError(
                 f"a paper is written on anchoring alone, and study {printable(study)} asks about "
-                f"{', '.join(map(printable, paradigms))}: `bais recommend --paradigm {printable(paradigms[0])} --study "
-                f"{printable(study)}` says what was found"
+                f"{', '.join(paradigms)}: `bais recommend --paradigm {paradigms[0]} --study {printable(study)}` says "
+                "what was found"
             )
         return facts_of(studies[study], {name: records(warehouse, query, given) for name, query in PAPER.items()})
 
@@ -260,9 +246,8 @@ def docs(out: Path | None) -> None:
             lines = [line.strip() for line in process.communicate()[0].splitlines() if line.strip()]
         page = Path(target) / "static_index.html"
         if process.returncode or not page.exists():
-            raise UserError(
-                f"dbt could not write its documentation: {printable((lines or ['no reason given'])[-1])}", 1
-            )
+            why = printable((lines or ["no reason given"])[-1])
+            raise UserError(f"dbt could not write its documentation: {why}", 1)
         with texts.writing(out / page.name):
             shutil.copyfile(page, out / page.name)
     print(printable(out / page.name))

@@ -50,6 +50,7 @@ DOCUMENTS = {
 KINDS = {"value": ("number", "numbers"), "sentence": ("sentence", "sentences")}
 NO_TRIALS = "It rests on printed numbers alone: there are no trials behind it."
 SOURCES = {"trials": "the recorded trials", "scores": "the recorded scores", "printed numbers": "other printed numbers"}
+LABELS = {"recomputes": RECOMPUTES, "holds": HOLDS}
 FAILS = {"recomputes": ("no", "not_derivable"), "holds": ("weaker", "contradicted", "confounded")}
 
 TABLE = re.compile(r"Table \w+")  # a place in it; what its caption says is text
@@ -311,4 +312,72 @@ def _counts(claims, column, labels, of_contradicted):
         f"{counted[code]:,} {labels[code][counted[code] != 1]}" + (of_contradicted if code == "contradicted" else "")
         for code in labels
         if counted[code]
+    ]
+
+
+def on_versions(chosen):
+    """Say how many claims would change on the newest version of their study, and which version is not there at all.
+
+    Parameters
+    ----------
+    chosen : list of dict
+        Rows of `marts.claim_checks` with the `study` of the claim, and `has_version`.
+
+    Yields
+    ------
+    str
+    """
+    counted = distinct(chosen)
+    for study in dict.fromkeys(claim["study"] for claim in counted if claim["newest_recomputes"]):
+        beside = [claim for claim in counted if claim["study"] == study and claim["newest_recomputes"]]
+        changed = [claim for claim in beside if any(claim[column] != claim[f"newest_{column}"] for column in LABELS)]
+        labels = " and ".join(sorted({claim["version"] for claim in beside}))
+        documents = " and ".join(sorted({claim["document"] for claim in beside}))
+        many = f"{len(changed):,} of {len(beside):,} claims" if changed else "none of the claims"
+        yield (
+            f"Checked on version {labels} of {study}, which document {documents} used; on the newest version, {many} "
+            f"would change{': ' if changed else ''}{', '.join(_moves(changed))}."
+        )
+    missing = {
+        (claim["document"], claim["version"], claim["study"])
+        for claim in chosen
+        if claim["version"] and not claim["has_version"] and claim["recomputes"] not in ("not_checked", "not_derivable")
+    }
+    for document, label, study in sorted(missing):
+        yield (
+            f"Document {document} is about version {label} of {study}, which this warehouse does not have: its claims "
+            "were held against what is there. To hold them against that version, import its archive."
+        )
+
+
+def _moves(changed):
+    """Say from what to what claims would change, the most frequent first."""
+    moves = Counter(
+        (labels[claim[column]][0], labels[claim[f"newest_{column}"]][0])
+        for claim in changed
+        for column, labels in LABELS.items()
+        if claim[column] != claim[f"newest_{column}"]
+    )
+    return [f"{n:,} from '{was}' to '{would_be}'" for (was, would_be), n in moves.most_common()]
+
+
+def summary(chosen):
+    """Say in a few sentences how many claims recompute and hold, or how to load what they are about.
+
+    Parameters
+    ----------
+    chosen : list of dict
+        As of `on_versions`.
+
+    Returns
+    -------
+    list of str
+    """
+    if any(claim["recomputes"] in ("yes", "no") for claim in chosen):
+        return summed_up(chosen)
+    studies = " and ".join(sorted({claim["study"] for claim in chosen if claim["study"]}))
+    return [
+        f"None of the {len(distinct(chosen)):,} published claims can be checked: this warehouse lacks trials of the "
+        f"study {studies}. To check them, import its archive with `bais import DIR`, or fetch it with "
+        "`bais import --download`, then run `bais build`."
     ]

@@ -47,6 +47,11 @@ class Shown(NamedTuple):
         """The LLM that the chance of a smaller bias is of."""
         return self.llm if self.llm else f"one more {self.noun} that nobody asked"
 
+    @property
+    def column(self):
+        """Where a row says what is decided on it."""
+        return "decision_asked" if self.llm else "decision"
+
 
 def sentences(biases, noun, corrected):
     """Say how large each bias is without a technique, the leading one first, and once of two that say the same.

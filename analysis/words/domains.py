@@ -45,6 +45,7 @@ class Evidence:
     Attributes
     ----------
     domain : str
+    paradigm : str
     llm : str or None
         The LLM that is asked about, if it is one.
     is_asked : bool
@@ -82,6 +83,7 @@ class Evidence:
     """
 
     domain: str
+    paradigm: str = "anchoring"
     llm: str | None = None
     is_asked: bool = True
     is_simulated: bool = False
@@ -505,9 +507,10 @@ def _scope(evidence, leading):
     elif evidence.vignettes:
         text += f" All of it is of the vignettes {listed(evidence.vignettes)}: other cases of the domain may differ."
     if evidence.llm and not evidence.is_asked and not evidence.unaskable:
+        of_paradigm = f" --paradigm {evidence.paradigm}" if evidence.base else ""
         text += (
-            f" To ask {evidence.llm}: `bais plan --to-settle {evidence.domain} --llm {quote(evidence.llm)}` writes the "
-            "study, and `bais collect` asks it."
+            f" To ask {evidence.llm}: `bais plan --to-settle {evidence.domain}{of_paradigm} --llm "
+            f"{quote(evidence.llm)}` writes the study, and `bais collect` asks it."
         )
     return text
 

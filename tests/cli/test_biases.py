@@ -93,7 +93,7 @@ def ask(tmp_path, monkeypatch, capsys):
                 "marts.attrition": [{**ASKED, "n_asked": n} for n in (60, 37)],
                 "marts.post_hoc_changes": changed or [CHANGED | {"paradigm": "another"}],
                 "inference.outcome_contrasts": [BIAS | OTHER, *biases],
-                "inference.decisions": [OWN, *decisions],
+                "inference.decisions": [*decisions, OWN],
                 "inference.multiverse": turned or [RECOMMENDED],
                 "inference.power": open_still,
                 "inference.predictions": [
@@ -500,4 +500,7 @@ def test_what_would_settle_an_open_decision_is_said_of_llms_and_of_items(ask, go
     golden(sentence(more_llms, more_items))
     golden(sentence(none, more_items))
     assert sentence(none) is None
+    barred = row | {"quantity": "needed_llms", "reason": "bias_reversed"}
+    assert "No number of LLMs would settle SACD (chose_sure, gain less loss): of what" in sentence(more_items, barred)
+    assert "No number of items would settle" in ask(open_still=[barred | {"quantity": "needed_items"}])
     assert sentence(more_llms | {"paradigm": "decoy"}, more_items | {"technique_b": "placebo"}) is None

@@ -15,7 +15,7 @@ from tests.tools.contracts import fill
     ids=["odds above 1", "odds of 1", "odds below 1"],
 )
 def test_a_study_of_people_is_told_by_the_side_on_which_its_interval_lies(monkeypatch, low, high, golden):
-    monkeypatch.setattr(people, "public_tables", lambda warehouse: [("inference", "human_choice_effects", "")])
+    monkeypatch.setattr(people, "is_public", lambda warehouse, name: name == "human_choice_effects")
     with duckdb.connect() as warehouse:
         effect = {
             "study": "shop", "method": "gee_exchangeable", "estimate": (low + high) / 2, "low": low, "high": high,

@@ -7,15 +7,17 @@ import duckdb
 import pytest
 
 from bais.main import main
+from bais.places import ASKED
 from bais.settle import next_study
-from bais.warehouse import marts
+from bais.warehouse import marts, records
 from ingest.ask.collector import read_prices
+from ingest.studies.design import Design
 from ingest.studies.study import load_study, parse_study
 from tests.tools.contracts import insert, make_tables
 
 RELATIONS = (
-    "raw.batches", "seeds.llm_aliases", "seeds.llms", "seeds.prices", "marts.trials", "inference.decisions",
-    "inference.power",
+    "raw.batches", "raw.items", "seeds.llm_aliases", "seeds.llms", "seeds.prices", "staging.stg_paradigms",
+    "marts.trials", "inference.decisions", "inference.power",
 )  # fmt: skip
 OWN = """
 study: own
@@ -30,6 +32,29 @@ techniques:
 anchors: {proportional: {low: 0.6, high: 1.4}}
 temperatures: [0, 1]
 stopping_rule: {minimum: 20}
+"""
+
+RENTS = """
+study: rents
+llms: [{llm: vendor/a, max_tokens: 100}]
+techniques: [no_technique, {technique: wait, ranked: true, turns: ["{opening}", "Wait. {answer_format}"]}]
+temperatures: [0]
+stopping_rule: {minimum: 10}
+paradigm:
+  paradigm: rents
+  answer: {kind: number}
+  arms: {none: , low: {anchor: {of: none, times: 0.5}}, high: {anchor: {of: none, times: 2}}}
+  relative_to: none
+  goals: {pull: {contrasts: [[high, low]], leads: true}, distance: {distance_of: [low, high]}}
+  words: {kind: flat}
+  items:
+    id: place
+    fields: [where]
+    pair: twin
+    rows: [{place: a, where: here, twin: x}, {place: b, where: there, twin: x}]
+  vignettes:
+    - {vignette: rent, domain: housing, response_unit: euro, case: "{kind} {where}", anchor: "{anchor}", question: Rent}
+    - {vignette: price, domain: sales, response_unit: euro, case: "{kind} {where}", anchor: "{anchor}", question: Price}
 """
 
 
@@ -48,7 +73,7 @@ def settling(tmp_path, monkeypatch):
         insert(warehouse, "seeds.prices", llm="vendor/c", usd_per_million_tokens_in=1.0)
 
     def fill(table, **of):
-        of = ({"paradigm": "anchoring"} if table == "marts.trials" else {}) | of
+        of = ({"paradigm": "anchoring"} if not table.startswith("raw.") else {}) | of
         with contextlib.closing(duckdb.connect(str(path))) as warehouse:
             insert(warehouse, table, **of)
 
@@ -85,7 +110,7 @@ def archive(fill, *, study="archive", domain="judicial", vignette="shoplifting",
 def way(fill, quantity="needed_llms", *, study="archive", domain="judicial", technique="sacd", **of):
     known = {"settles": "use", "gain": 9.0, "n_llms": 1, "n_trials_per_cell": 45.0, "reason": None}
     keys = {"study": study, "domain": domain, "technique_a": technique, "design": "to_settle", "goal": "displacement"}
-    fill("inference.power", **keys, quantity=quantity, **known | of)
+    fill("inference.power", **keys | known | of, quantity=quantity)
 
 
 def planned(capsys, *arguments):
@@ -98,6 +123,14 @@ def refused(capsys, *arguments):
     code, out, err = planned(capsys, *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     return err
+
+
+def following(domain, goal="displacement"):
+    with marts() as warehouse:
+        (place,) = (
+            place for place in records(warehouse, ASKED, {"paradigm": "anchoring"}) if place["domain"] == domain
+        )
+        return next_study(warehouse, place, goal, "displacement").sentence
 
 
 def test_recorded_trials_without_prompts_are_asked_anew_in_a_study_of_its_own(settling, capsys, golden):
@@ -158,6 +191,65 @@ def test_a_study_that_bais_asked_is_asked_as_it_was(settling, capsys):
     assert study.stopping_rule.minimum == 51  # at each of two temperatures
 
 
+@pytest.fixture
+def rents(settling):
+    """A study of a paradigm of one's own whose leading goal is open: two items in two domains, and three arms."""
+    before = parse_study(RENTS)
+    definition = json.dumps(before.model_dump(mode="json", exclude_none=True))
+    settling("raw.batches", study="rents", definition=definition, loaded_at="2026-01-01")
+    stated = [
+        {"goal": "distance", "contrasts": [], "distance_of": ["low", "high"], "leads": False},
+        {"goal": "pull", "contrasts": [["high", "low"]], "distance_of": [], "leads": True},
+    ]
+    of = {"study": "rents", "paradigm": "rents"}
+    settling("staging.stg_paradigms", **of, relative_to="none", goals=json.dumps(stated))
+    for place, (where, vignette) in {"a": ("here", "rent"), "b": ("there", "price"), "c": ("no", None)}.items():
+        settling("raw.items", study="rents", item=place, fields=json.dumps({"where": where}), pair="x", ordinal=1)
+        for item in "ab" if vignette else "":
+            domain = "housing" if vignette == "rent" else "sales"
+            settling("marts.trials", **of, item=item, vignette=vignette, domain=domain, llm="vendor/a", source="api")
+    compared = {"technique": "wait", "control": "no_technique", "comparison": "control"}
+    settling("inference.decisions", **of, domain="housing", **compared)
+    return before, of | {"study": "rents", "domain": "housing", "technique": "wait", "goal": "pull"}
+
+
+def test_a_bias_of_ones_own_that_has_goals_is_asked_on_as_it_was(settling, rents, capsys):
+    before, of = rents
+    way(settling, **of, needed_llms=2)
+    way(settling, "needed_items", **of, needed_items=12, n_items=2)
+    code, out, _ = planned(capsys, "--to-settle", "housing", "--paradigm", "rents")
+    assert code == 0
+    assert "wait by pull" in out
+    assert "so could 12 items put to each LLM instead of 2" in out
+    study = load_study("rents-housing.yaml")
+    assert study.vignettes == before.vignettes[:1]
+    assert study.paradigm[0].all_items == before.paradigm[0].all_items
+    assert (study.techniques, study.stopping_rule) == (before.techniques, before.stopping_rule)
+    assert [llm.llm for llm in study.llms] == ["vendor/c"]
+    prompts = [
+        [
+            Design(asked).script(cell).next_turn([]).prompt
+            for cell in Design(asked).paradigm_cells()
+            if cell.arm == "none"
+        ]
+        for asked in (before, study)
+    ]
+    assert set(prompts[1]) == {prompt for prompt in prompts[0] if "Rent" in prompt}
+    with marts() as warehouse:
+        (place,) = (place for place in records(warehouse, ASKED, of) if place["domain"] == "housing")
+        command = next_study(warehouse, place, "pull", "pull").sentence
+    assert command.startswith("`bais plan --to-settle housing --paradigm rents --study rents`")
+
+
+def test_more_trials_of_items_that_are_a_sample_settle_nothing(settling, rents, capsys):
+    _, of = rents
+    way(settling, "needed_items", **of, needed_items=12, n_items=2)
+    said = refused(capsys, "--to-settle", "housing", "--paradigm", "rents", "--more-trials")
+    assert "put more items to LLMs" in said
+    assert "there is no goal gap" in refused(capsys, "--to-settle", "housing", "--paradigm", "rents", "--goal", "gap")
+    assert "has no goals" in refused(capsys, "--to-settle", "housing", "--paradigm", "framing")
+
+
 def test_what_cannot_be_written_is_one_sentence(settling, capsys, golden):
     archive(settling)
     archive(settling, domain="loan", vignette="bank")
@@ -194,9 +286,8 @@ def test_the_next_step_says_what_it_costs_by_the_prices_that_are_known(settling,
     archive(settling)
     way(settling, needed_llms=3)
     way(settling, "needed_trials", needed_trials=81)
-    with marts() as warehouse:
-        said = next_study(warehouse, "archive", "judicial", "displacement").sentence
-        assert next_study(warehouse, "archive", "judicial", "gap").sentence is None
+    said = following("judicial")
+    assert following("judicial", "gap") is None
     golden(said, "--to-settle", "--study")
     out = planned(capsys, "--to-settle", "judicial", "--out", "said.yaml")[1]
     golden(" ".join(out.split()), "81 trials", "45", "3 LLMs")
@@ -210,7 +301,6 @@ def test_the_next_step_says_what_it_costs_by_the_prices_that_are_known(settling,
 def test_the_next_step_says_where_no_study_can_be_written(settling, golden):
     archive(settling, domain="loan", vignette="bank")
     way(settling, domain="loan", needed_llms=3)
-    with marts() as warehouse:
-        said = next_study(warehouse, "archive", "loan", "displacement").sentence
+    said = following("loan")
     golden(said)
     assert "USD" not in said
