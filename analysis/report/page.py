@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from analysis.claims.checks import DOCUMENTS
 from analysis.report.answers import answers
-from analysis.report.audit import gate_tables, provenance_tables, rows_table
+from analysis.report.audit import gate_tables, provenance_tables
 from analysis.report.biases import sections_on_biases
 from analysis.report.evidence import figures, unit_of
 from analysis.report.ledger import ledger
@@ -69,7 +69,7 @@ def page(tables, versions, elsewhere=(), on_no_page=()):
         script_hash=_hash(script),
         versions=sorted(versions.items()),
         fingerprint=fingerprint(tables),
-        rows_table=rows_table(tables),
+        row_counts=tables["row_counts"],
     )
     return "\n".join(line if line.isprintable() else _visible(line) for line in text.split("\n")) + "\n"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
 
-from analysis.report.values import Number, clean, key_text
+from analysis.report.values import MISSING, Number, clean, key_text
 
 TABLE = re.compile(r"\b(?:raw|staging|marts|inference|seeds)\.\w+")
 
@@ -79,6 +79,53 @@ class Table:
             heads,
             Markup("").join(map(_table_row, self.rows)),
         )
+
+
+def table_of(study, caption, source, key, by, rows, columns, *, name, groups=()):
+    """Make a table from rows of the warehouse.
+
+    Parameters
+    ----------
+    study : Study
+    caption, source, key : object
+        As of `Table`.
+    by : sequence of str
+        The columns that pick a row.
+    rows : list of dict
+    columns : sequence of (str, callable)
+        Each head, and what makes the cell below it of a row.
+    name : str
+        What a reader hears.
+    groups : sequence of (str, int)
+        As of `Table`.
+
+    Returns
+    -------
+    Table
+    """
+    made = [Row({column: row[column] for column in by}, [cell(row) for _, cell in columns]) for row in rows]
+    return Table(caption, source, key, [head for head, _ in columns], made, list(groups), study.is_simulated, name)
+
+
+def number(column, expression=None, digits=1, **more):
+    """Return what makes a number of a row: a column, or the aggregate that gives it; its reason is the row's."""
+    return lambda row: Number(row[column], expression or column, digits, **{"reason": row.get("reason"), **more})
+
+
+def interval(*columns, **more):
+    """Return what makes a cell of a row: a number with its bounds."""
+    cells = [number(column, is_signed=True, **more) for column in columns]
+    return lambda row: Markup("{} <small>({} to {})</small>").format(*(cell(row) for cell in cells))
+
+
+def text(column):
+    """Return what makes a text of a row, harmless."""
+    return lambda row: clean(row[column] or "")
+
+
+def words(column):
+    """Return what makes a code of a row to words."""
+    return lambda row: clean(row[column] or MISSING).replace("_", " ")
 
 
 def named(source):
