@@ -23,6 +23,8 @@ from analysis.words.settling import settling
 NO_TECHNIQUE = "no_technique"
 ELSEWHERE = "another measure or another comparison of arms of this bias says the opposite"
 DESCRIBED = "Measures of texts describe answers, and nothing is decided on them"
+EITHER = "helps in one comparison and harms in another"
+NONE_SHOWN = "no technique is shown to make it better or worse"
 BIAS_CAVEATS = {
     "attrition_could_reverse": "Missing answers could reverse what is said of {}.",
     "attrition_could_change": "Had every trial been answered, the decision on {} could be another.",
@@ -179,16 +181,14 @@ def _helpers(decisions):
     decisions = [decision for decision in decisions if decision["is_leading"]]
     decided = decided_by_leading(decisions)
     phrases = [f"{word} {', '.join(decided[word])}" for word in ("use", "avoid") if decided[word]]
-    phrases += (
-        [f"{', '.join(decided['either'])} helps in one comparison and harms in another"] if decided["either"] else []
-    )
+    phrases += [f"{', '.join(decided['either'])} {EITHER}"] if decided["either"] else []
     turned = {decision["name"] for decision in decisions if "bias_reversed" in codes_of(decision)}.difference(
         *decided.values()
     )
     phrases += [f"{name} turns the bias round, and is not recommended" for name in sorted(turned)]
     if not decisions:
         return "No technique was asked"
-    text = "; ".join(phrases) or "no technique is shown to make it better or worse"
+    text = "; ".join(phrases) or NONE_SHOWN
     return text[0].upper() + text[1:]
 
 
