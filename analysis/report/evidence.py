@@ -10,8 +10,8 @@ from analysis.report.panels import Figure, around, axis_of, draw_forest, draw_pa
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import interval, named, number
 from analysis.report.text import changes_after_seeing
-from analysis.report.values import MISSING, Number, clean, listed
-from analysis.words.codes import GOALS
+from analysis.report.values import MISSING, Number, clean
+from analysis.words.codes import GOALS, listed
 
 POOLED = {"weighting": "llm", "row_set": "accepted", "baseline_scope": "pooled"}
 SACD = "sacd"
