@@ -37,6 +37,9 @@ CONFIG = {
     "text": {"color": INK, "fontSize": 12},
 }  # fmt: skip
 
+STAMP = Markup(
+    '<text class="stamp" x="50%" y="50%" text-anchor="middle" transform="rotate(-18 {} {})">SIMULATED</text>'
+)
 NOISE = re.compile(
     r" (?:aria-hidden|pointer-events|class|role|aria-roledescription|stroke-miterlimit|xmlns(?::xlink)?|version"
     r'|display)="[^"]*"| font-(?:family|size)="[^"]*"| opacity="1"| font-weight="normal"| stroke-width="1"'
@@ -130,14 +133,11 @@ def _inlined(svg, label, is_simulated):
     inner, before = TAG.sub(_short_tag, inner), None
     while inner != before:
         inner, before = EMPTY.sub("", inner), inner
-    stamp = ""
-    if is_simulated:
-        turned = f"rotate(-18 {width / 2:g} {height / 2:g})"
-        stamp = f'<text class="stamp" x="50%" y="50%" text-anchor="middle" transform="{turned}">SIMULATED</text>'
+    stamp = STAMP.format(f"{width / 2:g}", f"{height / 2:g}") if is_simulated else ""
     start = Markup('<svg role="img" aria-label="{}" width="{}" height="{}" viewBox="0 0 {} {}">').format(
         clean(label), f"{width:g}", f"{height:g}", f"{width:g}", f"{height:g}"
     )
-    return start + Markup(inner + stamp + "</svg>")
+    return start + Markup(inner) + stamp + Markup("</svg>")
 
 
 def _short_tag(tag):
