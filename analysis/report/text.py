@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from analysis.methods.small_samples import FEWEST_LLMS
-from analysis.report.tables import Row, Table, interval, number, table_of
+from analysis.report.tables import interval, number, table_of
 from analysis.report.values import MISSING, Number, clean, counted, key_text, listed
 from analysis.words import cards
 from analysis.words.cards import OF_WHOM, PREDICTIONS, RANKS, decided
@@ -16,6 +16,16 @@ from analysis.words.codes import DECISIONS, GOALS, LEADING, codes_of, reasons_in
 
 SIGNS = {"use": "✓", "avoid": "✕", "equivalent": "≈", "no_evidence": "?"}
 SAID_ELSEWHERE = ("too_few_llms", "placebo")  # in other columns of the table of decisions
+
+CAPTIONS = {
+    "displacement": "{}, displacement: what each technique gains on its control, in percentage points of the baseline. "
+    "The intervals hold at 95 % for all ranked techniques at once and assume no rare LLM far off; the sign-flip p "
+    "assumes symmetric gains, and with five LLMs cannot be below 1/16.",
+    "gap and error": "{}, secondary goals: gap in percentage points, error in %. Each goal keeps its own 5 %: over all "
+    "three together a false decision can be up to three times as frequent.",
+    "other comparisons": "{}, other comparisons: against the placebo, whose turns have neutral content, and confounded "
+    "ones, in which the two were asked with different prompts, so that nothing is decided.",
+}
 
 
 @dataclass(frozen=True)
@@ -109,29 +119,13 @@ def _names(study, rows):
 
 def _tables(study, domain, rows):
     title = clean(domain).capitalize()
-    yield _decisions_table(
-        study, domain, [row for row in rows if row["goal"] == LEADING], "displacement",
-        Markup(
-            "{}, displacement: what each technique gains on its control, in percentage points of the baseline. The "
-            "intervals hold at 95 % for all ranked techniques at once and assume no rare LLM far off; the sign-flip p "
-            "assumes symmetric gains, and with five LLMs cannot be below 1/16."
-        ).format(title),
-    )  # fmt: skip
-    yield _decisions_table(
-        study, domain, [row for row in rows if row["goal"] != LEADING], "gap and error",
-        Markup(
-            "{}, secondary goals: gap in percentage points, error in %. Each goal keeps its own 5 %: over all three "
-            "together a false decision can be up to three times as frequent."
-        ).format(title),
-    )  # fmt: skip
-    others = [*study.held_against(domain, "placebo"), *study.held_against(domain, "confounded")]
-    yield _decisions_table(
-        study, domain, others, "other comparisons",
-        Markup(
-            "{}, other comparisons: against the placebo, whose turns have neutral content, and confounded ones, in "
-            "which the two were asked with different prompts, so that nothing is decided."
-        ).format(title),
-    )  # fmt: skip
+    by_comparison = {
+        "displacement": [row for row in rows if row["goal"] == LEADING],
+        "gap and error": [row for row in rows if row["goal"] != LEADING],
+        "other comparisons": [*study.held_against(domain, "placebo"), *study.held_against(domain, "confounded")],
+    }
+    for name, of_name in by_comparison.items():
+        yield _decisions_table(study, domain, of_name, name, Markup(CAPTIONS[name]).format(title))
     yield _predictions_table(study, domain, title)
 
 
@@ -232,35 +226,31 @@ def in_short(study, answers):
     Table
     """
     words = ("use", "avoid", "equivalent")
-    rows = []
-    for domain_answer in answers:
-        held = study.held_against(domain_answer.domain, "control")
-        for goal in GOALS:
-            by_column = [decided(held, goal, column) for column in OF_WHOM]
-            n_llms = max((row["n_llms"] for row in held if row["goal"] == goal), default=None)
-            rows.append(
-                Row(
-                    {"domain": domain_answer.domain, "goal": goal},
-                    [
-                        f"{domain_answer.domain}, {goal}",
-                        *(_names(study, by[word]) if word in by else MISSING for by in by_column for word in words),
-                        Number(n_llms, "max(n_llms)", 0, reason="nothing_to_rank"),
-                    ],
-                )
-            )
-    return Table(
-        Markup(
-            "What to use and what to avoid, against each technique's control; displacement is the primary goal. "
-            "Nothing is decided about LLMs like those asked where fewer than {} were."
-        ).format(FEWEST_LLMS),
-        RANKS,
-        {"study": study.name, "llm": None, "comparison": "control"},
-        ["domain and goal", *[DECISIONS[word] for word in words] * 2, "LLMs asked"],
-        rows,
-        [("", 1), *((f"of {whose}", len(words)) for whose in OF_WHOM.values()), ("", 1)],
-        study.is_simulated,
-        "the answer in short",
-    )
+
+    def held(row):
+        rows = study.held_against(row["domain"], "control")
+        return [other for other in rows if other["goal"] == row["goal"]]
+
+    def names(column, word):
+        return lambda row: _names(study, decided(held(row), row["goal"], column).get(word, ())) or MISSING
+
+    def n_llms(row):
+        most = max((other["n_llms"] for other in held(row)), default=None)
+        return Number(most, "max(n_llms)", 0, reason="nothing_to_rank")
+
+    rows = [{"domain": each.domain, "goal": goal} for each in answers for goal in GOALS]
+    columns = [
+        ("domain and goal", lambda row: f"{row['domain']}, {row['goal']}"),
+        *((DECISIONS[word], names(column, word)) for column in OF_WHOM for word in words),
+        ("LLMs asked", n_llms),
+    ]
+    caption = Markup(
+        "What to use and what to avoid, against each technique's control; displacement is the primary goal. "
+        "Nothing is decided about LLMs like those asked where fewer than {} were."
+    ).format(FEWEST_LLMS)
+    key, by = {"study": study.name, "llm": None, "comparison": "control"}, ("domain", "goal")
+    groups = [("", 1), *((f"of {whose}", len(words)) for whose in OF_WHOM.values()), ("", 1)]
+    return table_of(study, caption, RANKS, key, by, rows, columns, name="the answer in short", groups=groups)
 
 
 ASKED = (
@@ -324,15 +314,12 @@ def counts(study):
     if not study.name:
         return Markup("")
     row = next(iter(study.rows("counts")), {"n_asked": None, "n_answered": None, "n_llms": None})
-    n_asked, answered, llms = (
-        Number(row[name], column, 0, table="marts.attrition", key=key, reason="no_published_batch")
-        for name, column in (
-            ("n_asked", "sum(n_asked)"),
-            ("n_answered", "sum(n_answered)"),
-            ("n_llms", "count(distinct llm) filter (where role is null)"),
-        )
+    expressions = ("sum(n_asked)", "sum(n_answered)", "count(distinct llm) filter (where role is null)")
+    numbers = (
+        Number(row[name], expression, 0, table="marts.attrition", key=key, reason="no_published_batch")
+        for name, expression in zip(("n_asked", "n_answered", "n_llms"), expressions, strict=True)
     )
     sentence = Markup("{} trials in published batches, {} of them answered, {} {}.").format(
-        n_asked, answered, llms, counted(row["n_llms"], "LLM")
+        *numbers, counted(row["n_llms"], "LLM")
     )
     return Markup(" ").join([sentence, *changes_after_seeing(study, row["n_asked"] or 0)])
