@@ -11,6 +11,7 @@ from analysis.claims.checks import (
     DOCUMENTS,
     HOLDS,
     KINDS,
+    LABELS,
     NO_TRIALS,
     RECOMPUTES,
     distinct,
@@ -29,7 +30,6 @@ SIGNS = {
     "yes": "✓", "no": "≠", "holds": "✓", "weaker": "?", "contradicted": "✕", "confounded": "⇄",
     "not_derivable": MISSING, "not_checked": MISSING, "not_applicable": MISSING, None: MISSING,
 }  # fmt: skip
-LABELS = {"recomputes": RECOMPUTES, "holds": HOLDS}
 IN_A_CELL = {
     "confounded": "unlike conditions",
     None: "not judged",

@@ -81,11 +81,11 @@ def _visible(line):
 
 def _on_top(studies):
     """Return the studies that answer on the first screen: simulated ones only where no LLM was asked."""
-    answering = [
-        study
-        for study in studies
-        if study["answers"] or any(section.headline for section in study["sections"]) or study["name"] is None
-    ]
+
+    def is_answering(study):
+        return study["answers"] or any(section.headline for section in study["sections"]) or study["name"] is None
+
+    answering = list(filter(is_answering, studies))
     return [study for study in answering if not study["is_simulated"]] or answering
 
 
@@ -101,23 +101,21 @@ def _question(studies, has_goals):
     return "Which debiasing technique should I use, on which LLM, in which domain, and how sure am I?"
 
 
+def _panels(studies):
+    return [panel for study in studies for drawing in study["drawn"] for panel in drawing.panels]
+
+
 def _llms(studies):
     """Return the ids of the LLMs that have a card or a drawing, with how they are called."""
-    called = {
-        panel.llm: panel.llm_name for study in studies for drawing in study["drawn"] for panel in drawing.panels
-    } | {llm: name for study in studies for llm, name in study["llms"].items()}
+    called = {panel.llm: panel.llm_name for panel in _panels(studies)}
+    for study in studies:
+        called |= study["llms"]
     return sorted(called.items(), key=lambda pair: pair[1].lower())
 
 
 def _texts(studies):
     """Write the texts of the dots as JSON that can stand in HTML."""
-    texts = {
-        panel.id: panel.texts
-        for study in studies
-        for drawing in study["drawn"]
-        for panel in drawing.panels
-        if panel.texts
-    }
+    texts = {panel.id: panel.texts for panel in _panels(studies) if panel.texts}
     text = json.dumps(texts, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return Markup(text.translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&"}))
 
@@ -133,13 +131,13 @@ def _claims_elsewhere(tables, on_no_page):
 
 def _study(study, i):
     domain_answers = [answer(study, domain) for domain in study.domains]
-    sections = sections_on_scores(study, f"study-{i + 1}") + sections_on_biases(study, f"study-{i + 1}")
+    id_ = f"study-{i + 1}"
     drawn = answers(study, f"answers-{i + 1}", lambda domain: unit_of(study, domain))
     return {
         "name": clean(study.name) if study.name else None,
         "title": title_of(study.name, study.documents, study.is_simulated),
-        "sections": sections,
-        "id": f"study-{i + 1}",
+        "sections": sections_on_scores(study, id_) + sections_on_biases(study, id_),
+        "id": id_,
         "is_simulated": study.is_simulated,
         "counts": counts(study),
         "in_short": in_short(study, domain_answers) if domain_answers else None,

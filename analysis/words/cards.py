@@ -24,15 +24,15 @@ from analysis.words.codes import (
 RANKS, PREDICTIONS, BOUNDS = "inference.decisions", "inference.predictions", "marts.attrition_bounds"
 PLACE = ("study", "domain", "llm", "technique", "goal", "control")
 ON_A_CARD = {
-    "use": "**Use {name}.** With it {better}{than}, in {n_gained} of {n_llms} LLMs: {sure}.",
-    "avoid": "**Avoid {name}.** With it {better}{than} in only {n_gained} of {n_llms} LLMs: {sure}.",
+    "use": "**Use {technique}.** With it {better}{than}, in {n_gained} of {n_llms} LLMs: {sure}.",
+    "avoid": "**Avoid {technique}.** With it {better}{than} in only {n_gained} of {n_llms} LLMs: {sure}.",
 }
 ON_THE_CARD_OF_AN_LLM = {
-    "displacement": "With {name} an anchor moves its average answer by {loss} of its unanchored one, with {control} by "
-    "{loss_control}.",
-    "gap": "With {name} high and low anchors pull its average answers {loss} of its unanchored one apart, with "
+    "displacement": "With {technique} an anchor moves its average answer by {loss} of its unanchored one, with "
+    "{control} by {loss_control}.",
+    "gap": "With {technique} high and low anchors pull its average answers {loss} of its unanchored one apart, with "
     "{control} {loss_control}.",
-    "error": "With {name} its single answers are {loss} off, with {control} {loss_control}.",
+    "error": "With {technique} its single answers are {loss} off, with {control} {loss_control}.",
 }
 SPOKEN = {
     "use": "use {{{}}}",
@@ -62,6 +62,12 @@ class Value(NamedTuple):
 def say(text, **values):
     """Return a sentence."""
     return text, values
+
+
+def say_of(study, row, text, **values):
+    """Return a sentence on the technique of a row and its control."""
+    names = {name: study.technique(row[name]) for name in ("technique", "control") if row.get(name)}
+    return text, names | values
 
 
 def decided(rows, goal, column):
@@ -112,19 +118,17 @@ def card(study, domain, goal, llm=None):
     if llm:
         yield say("This is said of {llm} alone.", llm=whom)
     elif against and not any(row["decision"] == "use" for row in against):
-        yield say(
-            "No technique is shown to do better than {placebo}, a placebo of neutral turns.",
-            placebo=study.technique(against[0]["control"]),
-        )
+        text = "No technique is shown to do better than {control}, a placebo of neutral turns."
+        yield say_of(study, against[0], text)
 
 
 def _of_all(study, word, goal, row):
     than = " than with {control}" if row["control"] != CONTROL else ""
-    return say(
+    return say_of(
+        study,
+        row,
         ON_A_CARD[word].replace("{than}", than),
-        name=study.technique(row["technique"]),
         better=GOALS[goal].better,
-        control=study.technique(row["control"]),
         n_gained=Value(row, "n_gained"),
         n_llms=Value(row, "n_llms"),
         sure=CERTAINTY[row["certainty"]],
@@ -132,13 +136,9 @@ def _of_all(study, word, goal, row):
 
 
 def _of_an_llm(study, word, goal, row, llm):
-    return say(
-        f"**{word.capitalize()} {{name}} with {{llm}}.** {ON_THE_CARD_OF_AN_LLM[goal]}",
-        name=study.technique(row["technique"]),
-        llm=llm,
-        control=study.technique(row["control"]),
-        **{column: Value(row, column, 1, unit="%") for column in ("loss", "loss_control")},
-    )
+    losses = {column: Value(row, column, 1, unit="%") for column in ("loss", "loss_control")}
+    text = f"**{word.capitalize()} {{technique}} with {{llm}}.** {ON_THE_CARD_OF_AN_LLM[goal]}"
+    return say_of(study, row, text, llm=llm, **losses)
 
 
 def in_full(study, domain):
@@ -210,12 +210,9 @@ def turns(study, domain):
                 value = study.llm(change["excluded_llm"]) if change["excluded_llm"] else change["value"]
                 other.setdefault(change[column], []).append(counted_otherwise(change["switch"], value))
         phrases = [f"{DECISIONS[word]} {listed(ways, 'or')}" for word, ways in sorted(other.items())]
-        yield say(
-            "**{technique}**, now {decision}: {otherwise}.",
-            technique=study.technique(row["technique"]),
-            decision=DECISIONS[row[column]],
-            otherwise="; ".join(phrases) if phrases else "the same whichever one thing is counted otherwise",
-        )
+        otherwise = "; ".join(phrases) or "the same whichever one thing is counted otherwise"
+        text = "**{technique}**, now {decision}: {otherwise}."
+        yield say_of(study, row, text, decision=DECISIONS[row[column]], otherwise=otherwise)
 
 
 def _are_few(rows):
@@ -287,24 +284,22 @@ def _first_places(study, domain):
 
 def _controls(study, domain):
     """Say which techniques have another control than no technique, and what they do against a placebo."""
-    own = {row["technique"]: row["control"] for row in study.held_against(domain, "control") if row["goal"] == LEADING}
+    own = {row["technique"]: row for row in study.held_against(domain, "control") if row["goal"] == LEADING}
     for row in study.held_against(domain, "confounded"):
         if row["goal"] == LEADING:
-            yield say(
+            yield say_of(
+                study,
+                own[row["technique"]],
                 "{technique} is held against {control}, which was asked with the same prompt. Answers without any "
                 "technique came from another prompt, so that nothing is decided against them.",
-                technique=study.technique(row["technique"]),
-                control=study.technique(own[row["technique"]]),
             )
     placebo = [row for row in study.held_against(domain, "placebo") if row["goal"] == LEADING]
     for control in sorted({row["control"] for row in placebo}):
         rows = [row for row in placebo if row["control"] == control]
         of_all, names = _of_whom(study, rows, LEADING, "decision", "o")
         of_asked, names_asked = _of_whom(study, rows, LEADING, "decision_asked", "O")
-        yield say(
-            f"Against {{control}}, a placebo of neutral turns, by displacement, {of_all} {of_asked}",
-            control=study.technique(control), **names, **names_asked,
-        )  # fmt: skip
+        text = f"Against {{control}}, a placebo of neutral turns, by displacement, {of_all} {of_asked}"
+        yield say_of(study, rows[0], text, **names, **names_asked)
 
 
 def _foretold(study, domain):
@@ -314,10 +309,11 @@ def _foretold(study, domain):
     if rows:
         best = max(rows, key=lambda row: (row["p_best_new_llm"], row["technique"]))
         probability = {"scale": 100, "unit": "%", "table": PREDICTIONS, "by": PLACE}
-        yield say(
+        yield say_of(
+            study,
+            best,
             "For an LLM that nobody asked, if it is like those asked, {technique} is the most likely to have the "
             "largest gain in displacement (P {is_best}); it beats its control there with P {helps}.",
-            technique=study.technique(best["technique"]),
             is_best=Value(best, "p_best_new_llm", **probability),
             helps=Value(best, "p_better_than_control", **probability),
         )
@@ -336,24 +332,20 @@ def _with_code(study, rows, code, against=""):
 def _cautions(study, domain):
     over_llms = study.rows("technique_rankings", domain=domain, llm=None)
     if any(row["not_identified"] for row in over_llms):
-        text = "The order by displacement is not identified: had everybody answered, it could be another one."
-        bounds = [row for row in study.rows("attrition_bounds", domain=domain) if row["technique"] in study.ranked]
-        if any(row["n_missing"] for row in bounds):
-            worst = max(bounds, key=lambda row: (row["n_missing"] / max(row["n_asked"], 1), row["technique"]))
-            place = {"table": BOUNDS, "by": PLACE[:4]}
-            yield say(
-                text + " {lost} trials of {technique} have no valid answer, of {n_asked} that were asked.",
-                lost=Value(worst, "n_missing", **place),
-                technique=study.technique(worst["technique"]),
-                n_asked=Value(worst, "n_asked", **place),
-            )
-        else:
-            yield say(text)
+        yield _not_identified(study, study.rows("attrition_bounds", domain=domain))
     beside = {row["technique"] for row in over_llms} - {CONTROL, "sacd_initial"}
     for row in study.tables["techniques"]:
         if row["technique"] in beside and not row["is_ranked"]:
-            yield say(
-                "{technique} is not ranked. {description}.",
-                technique=study.technique(row["technique"]),
-                description=row["description"],
-            )
+            yield say_of(study, row, "{technique} is not ranked. {description}.", description=row["description"])
+
+
+def _not_identified(study, bounds):
+    """Say that the order could be another, and of which ranked technique most trials have no answer."""
+    text = "The order by displacement is not identified: had everybody answered, it could be another one."
+    bounds = [row for row in bounds if row["technique"] in study.ranked]
+    if not any(row["n_missing"] for row in bounds):
+        return say(text)
+    worst = max(bounds, key=lambda row: (row["n_missing"] / max(row["n_asked"], 1), row["technique"]))
+    numbers = {column: Value(worst, column, table=BOUNDS, by=PLACE[:4]) for column in ("n_missing", "n_asked")}
+    text += " {n_missing} trials of {technique} have no valid answer, of {n_asked} that were asked."
+    return say_of(study, worst, text, **numbers)
