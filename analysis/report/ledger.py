@@ -44,7 +44,7 @@ SPECIFICATION = (
 
 @dataclass(frozen=True)
 class Ledger:
-    """The claims of a study: how many recompute and hold, what can be filtered by, what most specify, and the rows."""
+    """The claims of a study: how many recompute and hold, what can be filtered by, what most specify, and each one."""
 
     titles: list
     sentences: list
@@ -55,7 +55,7 @@ class Ledger:
     n_claims: Number
     n_distinct: Number
     shared: Markup | None
-    rows: Markup
+    claims: list
 
 
 def ledger(study, dots):
@@ -142,9 +142,9 @@ def address(claim):
 
 
 def _claims(claims, shared, dots):
-    """Write the rows; SQL that several share is written with the first, to which the others lead."""
+    """Return what is shown of claims; SQL that several share stands with the first, to which the others lead."""
     first = {}
-    return Markup("").join(_claim(claim, first.setdefault(claim["query"], claim), shared, dots) for claim in claims)
+    return [_claim(claim, first.setdefault(claim["query"], claim), shared, dots) for claim in claims]
 
 
 def _shared(claims):
@@ -165,50 +165,29 @@ def _claim(claim, first, shared, dots):
     unit, decimals = unit_and_decimals(claim)
     published = claim["published_value"]
     is_exact = abs(published - round(published, decimals)) < 1e-9
-    sign = "" if claim["comparison"] == "=" else f"{clean(claim['comparison'])} "
-    if claim["kind"] == "sentence":
-        sign = f"true if {sign}"
+    sign = "" if claim["comparison"] == "=" else f"{claim['comparison']} "
 
     def number(column, digits):
         value = claim[column]
         is_whole = decimals == 0 and value is not None and abs(value - round(value)) < 1e-9
         return Number(value, column, 0 if is_whole else digits, reason=SAID_ABOVE)
 
-    interval = ""
-    if claim["recommended_low"] is not None and claim["recommended_high"] is not None:
-        ends = [number(f"recommended_{end}", decimals + 1) for end in ("low", "high")]
-        interval = Markup(" <small>({} to {})</small>").format(*ends)
-    recommended = number("recommended_value", decimals + 1)
-    recomputed = number("recomputed_value", decimals + 1)
-    return Markup(
-        '<tr id="{}" data-key="{}" data-recomputes="{}" data-holds="{}">'
-        '<th scope="row"><details><summary>{}</summary>{}</details></th>'
-        "<td>{}, {}</td>{}{}"
-        '<td class="n">{}{} {}</td><td class="n">{}</td><td class="n">{}{}</td></tr>\n'
-    ).format(
-        address(claim),
-        key_text({name: claim[name] for name in ("claim_id", "part") if claim[name]}),
-        clean(claim["recomputes"]),
-        clean(claim["holds"] or ""),
-        clean(claim["statement"]),
-        _details(claim, first, shared, dots),
-        clean(claim["document"]),
-        clean(claim["location"]),
-        _status("recomputes", claim),
-        _status("holds", claim),
-        sign,
-        number("published_value", decimals if is_exact else decimals + 1),
-        clean(unit),
-        recomputed,
-        recommended,
-        interval,
-    )
+    return claim | {
+        "address": address(claim),
+        "key": key_text({name: claim[name] for name in ("claim_id", "part") if claim[name]}),
+        "details": _details(claim, first, shared, dots),
+        "statuses": [_status(claim[column]) for column in LABELS],
+        "sign": f"true if {sign}" if claim["kind"] == "sentence" else sign,
+        "unit": unit,
+        "published": number("published_value", decimals if is_exact else decimals + 1),
+        "recomputed": number("recomputed_value", decimals + 1),
+        "recommended": [number(f"recommended_{name}", decimals + 1) for name in ("value", "low", "high")],
+        "has_interval": claim["recommended_low"] is not None and claim["recommended_high"] is not None,
+    }
 
 
-def _status(column, claim):
-    code = claim[column]
-    words = IN_A_CELL.get(code) or code.replace("_", " ")
-    return Markup('<td class="status {}">{} {}</td>').format(code or "", SIGNS[code], words)
+def _status(code):
+    return code or "", f"{SIGNS[code]} {IN_A_CELL.get(code) or code.replace('_', ' ')}"
 
 
 def _details(claim, first, shared, dots):
@@ -233,6 +212,4 @@ def _details(claim, first, shared, dots):
         if query and claim["domain"] in dots:
             source += Markup('<a href="#{}">as dots</a>').format(dots[claim["domain"]])
     entries.append((behind, source))
-    return Markup("<dl>{}</dl>").format(
-        Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(name, value) for name, value in entries)
-    )
+    return entries

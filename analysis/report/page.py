@@ -17,6 +17,7 @@ from analysis.report.evidence import figures, unit_of
 from analysis.report.ledger import ledger
 from analysis.report.scores import sections_on_scores
 from analysis.report.studies import Study
+from analysis.report.tables import template
 from analysis.report.text import RANKS, answer, counts, in_short
 from analysis.report.values import Number, clean, clean_lines
 from analysis.words.codes import GOALS
@@ -51,7 +52,7 @@ def page(tables, versions, elsewhere=(), on_no_page=()):
         for i, row in enumerate(tables["studies"])
     ]
     style, script = ((HERE / name).read_text(encoding="utf-8").strip() for name in ("page.css", "page.js"))
-    text = _template().render(
+    text = template("page.html").render(
         studies=studies,
         on_top=(on_top := _on_top(studies)),
         has_goals=(has_goals := any(study["answers"] for study in on_top)),
@@ -211,13 +212,3 @@ def _as_text(value):
 
 def _hash(text):
     return "sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _template():
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.finalize = lambda value: value if hasattr(value, "__html__") else clean(value)
-    return environment.get_template("page.html")
