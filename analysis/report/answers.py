@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from analysis.report.figures import STAMP
 from analysis.report.studies import NO_TECHNIQUE
-from analysis.report.tables import Table, table_of
+from analysis.report.tables import Table, table_of, template
 from analysis.report.values import Number, clean, key_text
 
 COUNTS = "marts.response_counts"
@@ -177,41 +177,65 @@ class _Scale:
 
 def _drawing(study, place, cells, techniques, anchors, losses, lost, scale, unit, texts, most):
     """Draw one panel; return it with the texts of its dots, by the place of the dot among all dots."""
-    parts, kept, n_dots, y = [], {}, 0, TOP
+    rows, kept, n_dots, bottom = [], {}, 0, TOP
     unanchored = cells.get((NO_TECHNIQUE, UNANCHORED))
     own = _mean(unanchored) if unanchored else None
-    rows = [(NO_TECHNIQUE, [UNANCHORED], "Without an anchor", f"mean {own:,.4g}")] if unanchored else []
+    named = [(NO_TECHNIQUE, [UNANCHORED], "Without an anchor", f"mean {own:,.4g}")] if unanchored else []
     for technique in techniques:
         if directions := [end for end in ENDS if (technique, end) in cells]:
             beside = _beside(losses.get(technique), lost.get(technique, 0))
-            rows.append((technique, directions, _called(study, technique), beside))
-    for technique, directions, name, beside in rows:
-        parts.append(
-            Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="row"/>').format(LEFT, y, RIGHT, y)
-            + _svg_text(LEFT, y + 13, name, "name")
-            + _svg_text(RIGHT, y + 13, beside, "soft", "end")
-        )
-        y += NAME
+            named.append((technique, directions, _called(study, technique), beside))
+    for technique, directions, name, beside in named:
+        rows.append({"y": bottom, "name": name, "beside": beside, "directions": []})
+        bottom += NAME
         for direction in directions:
             counts = cells[technique, direction]
-            marks, values = _dots(counts, scale, y + ROW / 2, unit, most)
-            for value in values:
-                if text := texts.get((technique, direction, value)):
+            dots = _dots(counts, scale, unit, most)
+            for dot in dots:
+                if text := texts.get((technique, direction, dot["value"])):
                     kept[n_dots] = [clean(" ".join(each.split()) if "\n" in each else each) for each in text]
                 n_dots += 1
-            parts.append(
-                Markup('<g class="{}" data-key="{}" data-said="{}" data-option="{}">').format(
-                    direction,
-                    key_text({"technique": technique, "anchor_direction": direction}),
-                    f"{name}{UNDER[direction]}",
-                    f"--technique {shlex.quote(clean(technique))} --direction {direction}",
-                )
-                + marks
-                + _stroke(scale(_mean(counts)), y, y + ROW, "mean")
-                + Markup("</g>")
+            rows[-1]["directions"].append(
+                {
+                    "direction": direction,
+                    "key": key_text({"technique": technique, "anchor_direction": direction}),
+                    "said": f"{name}{UNDER[direction]}",
+                    "option": f"--technique {shlex.quote(clean(technique))} --direction {direction}",
+                    "dots": dots,
+                    "mean": scale(_mean(counts)),
+                    "y": bottom,
+                }
             )
-            y += ROW
-    return _framed(parts, y, study, place, own, anchors, scale, unit, unanchored), kept
+            bottom += ROW
+    spans = {end: (min(anchors[end]), max(anchors[end])) for end in ENDS if anchors.get(end)}
+    shown_anchors = ", ".join(f"{end} anchor {_short(low)}" for end, (low, _) in spans.items())
+    ticks = [(scale(tick), _short(tick)) for tick in scale.ticks()]
+    height = bottom + BOTTOM
+    drawing = template("dots.html").render(
+        label=f"{study.llm(place['llm'])}: answers in {unit} by technique; {shown_anchors}; mean answer without an "
+        f"anchor {'unknown' if own is None else f'{own:,.4g}'}. Arrow keys go from answer to answer.",
+        width=WIDTH,
+        height=height,
+        left=LEFT,
+        right=RIGHT,
+        top=TOP,
+        bottom=bottom,
+        row_height=ROW,
+        own=own if own is None else scale(own),
+        own_quartiles=[scale(end) for end in _quartiles(unanchored or {})],
+        ticks=[(at, text, "start" if at < LEFT + 14 else "end" if at > RIGHT - 14 else "middle") for at, text in ticks],
+        unit=unit,
+        anchors=[(scale(value), direction) for direction, values in anchors.items() for value in values],
+        ends=[
+            (*((LEFT, "start") if end == "low" else (RIGHT, "end")), end, f"{end} anchor ▼ {_short(low, high)}")
+            for end, (low, high) in spans.items()
+        ],
+        table=COUNTS,
+        key=key_text({"study": study.name, **place, **PICKED}),
+        rows=rows,
+        stamp=STAMP.format(WIDTH // 2, height // 2) if study.is_simulated else "",
+    )
+    return Markup(drawing), kept
 
 
 def _called(study, technique):
@@ -224,28 +248,27 @@ def _beside(loss, n_lost):
     return ", ".join(filter(None, remarks))
 
 
-def _dots(counts, scale, y, unit, most):
-    """Draw a circle for each answer, its area the share of the row; return the circles and the answers."""
+def _dots(counts, scale, unit, most):
+    """Return a dot for each answer, its area the share of the row."""
     total, largest = sum(counts.values()), max(counts.values())
-    parts, values = [], []
+    dots = []
     for low, high, n in _grouped(counts, scale, most):
-        radius = max(SMALLEST, LARGEST * math.sqrt(n / total) if largest < total else LARGEST)
         what = _short(low) if low == high else f"{_short(low)} to {_short(high)}"
-        title = f"{what} {unit}: {n:,} of {total:,}"
-        if scale.is_beyond(low):
-            title += ", beyond the axis"
-        picked = (
-            Markup(' data-key="response={}"').format(repr(low))
-            if low == high
-            else Markup(' data-column="sum(n_trials) filter (where response between {} and {})"').format(low, high)
+        one, several = (
+            ' data-key="response={}"',
+            ' data-column="sum(n_trials) filter (where response between {} and {})"',
         )
-        parts.append(
-            Markup('<circle cx="{:.1f}" cy="{:.1f}" r="{:.1f}" data-n="{}"{}><title>{}</title></circle>').format(
-                scale((low + high) / 2), y, radius, n, picked, title
-            )
+        dots.append(
+            {
+                "value": low if low == high else None,
+                "x": scale((low + high) / 2),
+                "radius": max(SMALLEST, LARGEST * math.sqrt(n / total) if largest < total else LARGEST),
+                "n": n,
+                "picked": Markup(one if low == high else several).format(repr(low), repr(high)),
+                "title": f"{what} {unit}: {n:,} of {total:,}{', beyond the axis' if scale.is_beyond(low) else ''}",
+            }
         )
-        values.append(low if low == high else None)
-    return Markup("").join(parts), values
+    return dots
 
 
 def _grouped(counts, scale, most):
@@ -265,10 +288,6 @@ def _mean(counts):
     return sum(value * n for value, n in counts.items()) / sum(counts.values())
 
 
-def _stroke(at, top, bottom, kind):
-    return Markup('<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" class="{3}"/>').format(at, top, bottom, kind)
-
-
 def _quartiles(counts):
     total, below, ends = sum(counts.values()), 0, []
     for value, n in sorted(counts.items()):
@@ -278,65 +297,12 @@ def _quartiles(counts):
     return ends
 
 
-def _framed(parts, bottom, study, place, own, anchors, scale, unit, unanchored):
-    """Put the axis, the anchors and the LLM's own answer around the rows."""
-    back = []
-    if unanchored:
-        low, high = (scale(end) for end in _quartiles(unanchored))
-        back.append(
-            Markup('<rect x="{:.1f}" y="{}" width="{:.1f}" height="{}" class="own"/>').format(
-                low - 2, TOP, high - low + 4, bottom - TOP
-            )
-        )
-        back.append(_stroke(scale(own), TOP, bottom, "ownmean"))
-    for tick in scale.ticks():
-        at = scale(tick)
-        back.append(_stroke(at, TOP, bottom, "tick"))
-        anchor = "start" if at < LEFT + 14 else "end" if at > RIGHT - 14 else "middle"
-        back.append(_svg_text(at, bottom + 14, _short(tick), "soft", anchor))
-    back.append(_svg_text((LEFT + RIGHT) / 2, bottom + 29, unit, "soft", "middle"))
-    back += [
-        Markup('<path d="M{:.1f},{} l-4,-7 h8 z" class="{} anchor"/>').format(scale(value), TOP - 1, direction)
-        for direction, values in anchors.items()
-        for value in values
-    ]
-    spans = {end: (min(anchors[end]), max(anchors[end])) for end in ENDS if anchors.get(end)}
-    for end, (low, high) in spans.items():
-        value = _short(low) if low == high else f"{_short(low)}\N{EN DASH}{_short(high)}"
-        at, side = (LEFT, "start") if end == "low" else (RIGHT, "end")
-        back.append(_svg_text(at, 12, f"{end} anchor ▼ {value}", end, side))
-    height = bottom + BOTTOM
-    named = ", ".join(f"{end} anchor {_short(low)}" for end, (low, _) in spans.items())
-    label = (
-        f"{study.llm(place['llm'])}: answers in {unit} by technique; {named}; mean answer without an anchor "
-        f"{'unknown' if own is None else f'{own:,.4g}'}. Arrow keys go from answer to answer."
-    )
-    stamp = STAMP.format(WIDTH // 2, height // 2) if study.is_simulated else ""
-    return (
-        Markup(
-            '<svg class="dots" role="img" tabindex="0" aria-label="{}" width="{}" height="{}" viewBox="0 0 {} {}">'
-        ).format(label, WIDTH, height, WIDTH, height)
-        + Markup("").join(back)
-        + Markup('<g data-table="{}" data-key="{}" data-of="sum(n_trials)">').format(
-            COUNTS, key_text({"study": study.name, **place, **PICKED})
-        )
-        + Markup("").join(parts)
-        + Markup("</g>")
-        + stamp
-        + Markup("</svg>")
-    )
-
-
-def _svg_text(x, y, words, kind, anchor="start"):
-    return Markup('<text x="{:.1f}" y="{}" class="{}" text-anchor="{}">{}</text>').format(
-        x, y, kind, anchor, clean(words)
-    )
-
-
-def _short(value):
-    """Write a value without digits that say nothing."""
+def _short(value, last=None):
+    """Write a value, or two with a dash, without digits that say nothing."""
+    if last not in (None, value):
+        return f"{_short(value)}\N{EN DASH}{_short(last)}"
     text = f"{value:,.6g}" if abs(value) < 1e6 else f"{value:.3g}"
-    return f"{value:,.4g}".replace("-", "\N{MINUS SIGN}") if len(text) > 9 else text.replace("-", "\N{MINUS SIGN}")
+    return (text if len(text) <= 9 else f"{value:,.4g}").replace("-", "\N{MINUS SIGN}")
 
 
 def _table(study, domain):
