@@ -21,20 +21,18 @@ HOLDS = {
     "not_applicable": ("is not about LLMs", "are not about LLMs"),
     None: ("not judged", "could not be judged"),
 }
-AGREES = "the analysis we recommend says the same"
 IN_FULL = {
-    "value": {
-        "holds": (f"holds ({AGREES})", f"hold ({AGREES})"),
-        "weaker": tuple(f"{be} weaker than printed (no narrow interval confirms it)" for be in ("is", "are")),
+    kind: HOLDS
+    | {
+        "holds": tuple(f"{verb} ({why})" for verb in HOLDS["holds"]),
+        "weaker": tuple(f"{be} weaker than {how}" for be in ("is", "are")),
         "contradicted": ("is contradicted", "are contradicted"),
         None: ("could not be judged", "could not be judged"),
-    },
-    "sentence": {
-        "holds": ("holds (the whole interval agrees)", "hold (the whole interval agrees)"),
-        "weaker": tuple(f"{be} weaker than said (only the estimate agrees)" for be in ("is", "are")),
-        "contradicted": ("is contradicted", "are contradicted"),
-        None: ("could not be judged", "could not be judged"),
-    },
+    }
+    for kind, why, how in (
+        ("value", "the analysis we recommend says the same", "printed (no narrow interval confirms it)"),
+        ("sentence", "the whole interval agrees", "said (only the estimate agrees)"),
+    )
 }
 FEWER_STARS = tuple(
     f"{be} weaker than printed (no narrow interval confirms it, or our test gives fewer stars)" for be in ("is", "are")
@@ -239,13 +237,13 @@ def summed_up(claims):
         given = f": the paper's own method gives {'it' if n == 1 else 'them'} from {_sources(again)}" if n else ""
         summary.append(f"{whole}, {n:,} {RECOMPUTES['yes'][n != 1]}{given}.")
         if judged := [claim for claim in values if claim["holds"] != "not_applicable"]:
-            labels = HOLDS | IN_FULL["value"]
+            labels = dict(IN_FULL["value"])
             if any(claim["holds"] == "weaker" and claim["unit"] == "stars" for claim in judged):
                 labels["weaker"] = FEWER_STARS
             counted = _counts(judged, "holds", labels, _what_is_contradicted(judged))
             summary.append(f"Of the {len(judged):,} that are about LLMs, {listed(counted)}.")
     if sentences:
-        labels = HOLDS | IN_FULL["sentence"]
+        labels = dict(IN_FULL["sentence"])
         if any(claim["holds"] == "holds" and claim["recommended_low"] is None for claim in sentences):
             labels["holds"] = IN_FULL["value"]["holds"]
         counted = _counts(sentences, "holds", labels, _how_surely_contradicted(sentences))

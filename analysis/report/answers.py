@@ -11,8 +11,9 @@ from itertools import groupby
 
 from markupsafe import Markup
 
+from analysis.report.figures import STAMP
 from analysis.report.studies import NO_TECHNIQUE
-from analysis.report.tables import Row, Table
+from analysis.report.tables import Table, table_of, template
 from analysis.report.values import Number, clean, key_text
 
 COUNTS = "marts.counts"
@@ -22,7 +23,7 @@ WIDTH, LEFT, RIGHT, TOP, ROW, NAME, BOTTOM = 340, 8, 332, 34, 15, 19, 34
 LARGEST, SMALLEST = 7.0, 1.4
 ROW_OF = ("domain", "vignette", "llm", "technique", "arm")
 UNANCHORED, ENDS = "none", ("low", "high")
-UNDER = {UNANCHORED: "without an anchor", "low": "under a low anchor", "high": "under a high anchor"}
+UNDER = {UNANCHORED: "", "low": ", under a low anchor", "high": ", under a high anchor"}
 
 
 @dataclass(frozen=True)
@@ -72,57 +73,50 @@ def answers(study, prefix, units):
         rows = sorted(study.rows("answer_counts", domain=domain), key=lambda row: (row["vignette"], row["llm"]))
         several = len({row["vignette"] for row in rows}) > 1
         groups = [(key, list(members)) for key, members in groupby(rows, lambda row: (row["vignette"], row["llm"]))]
-        panels, n_left_out = [], 0
+        panels = []
         for (vignette, llm), cell_rows in groups:
             n_dots = sum(min(n, most) for n in _answers_in_rows(cell_rows))
-            if n_dots > room:
-                n_left_out += 1
-                continue
-            room -= n_dots
-            number = f"{prefix}-{len(made) + 1}-{len(panels) + 1}"
-            panels.append(
-                _panel(study, number, domain, vignette, llm, cell_rows, units(domain), several, n_texts, most)
-            )
+            if n_dots <= room:
+                room -= n_dots
+                number = f"{prefix}-{len(made) + 1}-{len(panels) + 1}"
+                place = {"domain": domain, "vignette": vignette, "llm": llm}
+                panels.append(_panel(study, number, place, cell_rows, units(domain), several, n_texts, most))
         if groups:
-            made.append(
-                Answers(f"{prefix}-{len(made) + 1}", domain, units(domain), panels, n_left_out, _table(study, domain))
-            )
+            n_left_out, table = len(groups) - len(panels), _table(study, domain)
+            made.append(Answers(f"{prefix}-{len(made) + 1}", domain, units(domain), panels, n_left_out, table))
     return made
 
 
 def _answers_in_rows(rows):
     """Return how many different answers each row of a drawing has."""
-    return Counter((row["technique"], row["arm"]) for row in rows).values()
+    return Counter(tuple(row[name] for name in ROW_OF) for row in rows).values()
 
 
 def _dots_that_fit(study):
     """Return how many dots a row may have, so that the page has room for all rows if it can be."""
-    rows = study.rows("answer_counts")
-    in_rows = Counter(tuple(row[name] for name in ROW_OF) for row in rows).values()
+    in_rows = _answers_in_rows(study.rows("answer_counts"))
     return next((most for most in MOST_IN_A_ROW if sum(min(n, most) for n in in_rows) <= MOST_DOTS), MOST_IN_A_ROW[-1])
 
 
 def _texts_that_fit(study):
     """Return how many texts of a dot the page has room for."""
-    rows = study.rows("answer_texts")
-    for n_texts in (3, 2, 1):
-        if sum(len(text) for row in rows for text in row["texts"][:n_texts]) <= MOST_OF_TEXTS:
-            return n_texts
-    return 0
+    texts = [row["texts"] for row in study.rows("answer_texts")]
+    return next((n for n in (3, 2, 1) if sum(len(text) for each in texts for text in each[:n]) <= MOST_OF_TEXTS), 0)
 
 
-def _panel(study, number, domain, vignette, llm, rows, unit, several, n_texts, most):
+def _panel(study, number, place, rows, unit, several, n_texts, most):
     cells = {}
     for row in rows:
         cells.setdefault((row["technique"], row["arm"]), {})[row["value"]] = row["n_trials"]
-    place = {"domain": domain, "vignette": vignette, "llm": llm}
+    domain, vignette, llm = place.values()
     anchors = {}
     for row in study.rows("anchors", **place):
         anchors.setdefault(row["arm"], []).append(row["anchor_value"])
-    losses = {row["technique"]: row for row in study.rows("technique_rankings", domain=domain, llm=llm)}
+    rankings = study.rows("technique_rankings", domain=domain, llm=llm)
+    losses = {row["technique"]: row["displacement"] for row in rankings if row["displacement"] is not None}
     techniques = sorted(
         {technique for technique, _ in cells},
-        key=lambda name: (name != NO_TECHNIQUE, _loss(losses, name), name),
+        key=lambda name: (name != NO_TECHNIQUE, losses.get(name, math.inf), name),
     )
     texts = {
         (row["technique"], row["anchor_direction"], row["response"]): row["texts"][:n_texts]
@@ -132,25 +126,17 @@ def _panel(study, number, domain, vignette, llm, rows, unit, several, n_texts, m
     scale = _Scale.of(cells, [value for values in anchors.values() for value in values])
     drawing, kept = _drawing(study, place, cells, techniques, anchors, losses, lost, scale, unit, texts, most)
     name = study.llm(llm)
-    command = " ".join(
-        f"--{option} {shlex.quote(clean(value))}"
-        for option, value in (("study", study.name), ("domain", domain), ("llm", llm))
-    )
+    options = [f"--{option} {shlex.quote(clean(place[option]))}" for option in ("domain", "llm")]
+    where = "response = RESPONSE"
     if several:
-        command += f" --where {shlex.quote(f'vignette = {_quoted(vignette)} and response = RESPONSE')}"
-    else:
-        command += " --where 'response = RESPONSE'"
+        where = f"vignette = {_quoted(vignette)} and {where}"
+    command = " ".join([f"--study {shlex.quote(clean(study.name))}", *options, f"--where {shlex.quote(where)}"])
     heading = f"{name}, {clean(vignette)}" if several else name
     return Panel(number, llm, name, heading, f"bais trials {command}", drawing, kept)
 
 
 def _quoted(text):
     return "'" + clean(text).replace("'", "''") + "'"
-
-
-def _loss(losses, technique):
-    loss = losses.get(technique, {}).get("displacement")
-    return math.inf if loss is None else loss
 
 
 @dataclass(frozen=True)
@@ -191,85 +177,98 @@ class _Scale:
 
 def _drawing(study, place, cells, techniques, anchors, losses, lost, scale, unit, texts, most):
     """Draw one panel; return it with the texts of its dots, by the place of the dot among all dots."""
-    parts, kept, n_dots, y = [], {}, 0, TOP
+    rows, kept, n_dots, bottom = [], {}, 0, TOP
     unanchored = cells.get((NO_TECHNIQUE, UNANCHORED))
     own = _mean(unanchored) if unanchored else None
-    rows = [(NO_TECHNIQUE, [UNANCHORED], "Without an anchor")] if unanchored else []
-    rows += [(name, [end for end in ENDS if (name, end) in cells], _called(study, name)) for name in techniques]
-    for technique, directions, name in rows:
-        if not directions:
-            continue
-        beside = _beside(losses.get(technique), lost.get(technique, 0)) if directions != [UNANCHORED] else ""
-        if directions == [UNANCHORED]:
-            beside = f"mean {own:,.4g}"
-        parts.append(
-            Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="row"/>').format(LEFT, y, RIGHT, y)
-            + _svg_text(LEFT, y + 13, name, "name")
-            + _svg_text(RIGHT, y + 13, beside, "soft", "end")
-        )
-        y += NAME
+    named = [(NO_TECHNIQUE, [UNANCHORED], "Without an anchor", f"mean {own:,.4g}")] if unanchored else []
+    for technique in techniques:
+        if directions := [end for end in ENDS if (technique, end) in cells]:
+            beside = _beside(losses.get(technique), lost.get(technique, 0))
+            named.append((technique, directions, _called(study, technique), beside))
+    for technique, directions, name, beside in named:
+        rows.append({"y": bottom, "name": name, "beside": beside, "directions": []})
+        bottom += NAME
         for direction in directions:
             counts = cells[technique, direction]
-            marks, values = _dots(counts, scale, y + ROW / 2, unit, most)
-            for value in values:
-                if text := texts.get((technique, direction, value)):
-                    kept[n_dots] = [clean(each) if "\n" not in each else _one_line(each) for each in text]
+            dots = _dots(counts, scale, unit, most)
+            for dot in dots:
+                if text := texts.get((technique, direction, dot["value"])):
+                    kept[n_dots] = [clean(" ".join(each.split()) if "\n" in each else each) for each in text]
                 n_dots += 1
-            parts.append(
-                Markup('<g class="{}" data-key="{}" data-said="{}" data-option="{}">').format(
-                    direction,
-                    key_text({"technique": technique, "arm": direction}),
-                    f"{name}, {UNDER[direction]}" if directions != [UNANCHORED] else name,
-                    f"--technique {shlex.quote(clean(technique))} --direction {direction}",
-                )
-                + marks
-                + _mean_mark(counts, scale, y)
-                + Markup("</g>")
+            rows[-1]["directions"].append(
+                {
+                    "direction": direction,
+                    "key": key_text({"technique": technique, "arm": direction}),
+                    "said": f"{name}{UNDER[direction]}",
+                    "option": f"--technique {shlex.quote(clean(technique))} --direction {direction}",
+                    "dots": dots,
+                    "mean": scale(_mean(counts)),
+                    "y": bottom,
+                }
             )
-            y += ROW
-    return _framed(parts, y, study, place, own, anchors, scale, unit, unanchored), kept
+            bottom += ROW
+    spans = {end: (min(anchors[end]), max(anchors[end])) for end in ENDS if anchors.get(end)}
+    shown_anchors = ", ".join(f"{end} anchor {_short(low)}" for end, (low, _) in spans.items())
+    ticks = [(scale(tick), _short(tick)) for tick in scale.ticks()]
+    height = bottom + BOTTOM
+    drawing = template("dots.html").render(
+        label=f"{study.llm(place['llm'])}: answers in {unit} by technique; {shown_anchors}; mean answer without an "
+        f"anchor {'unknown' if own is None else f'{own:,.4g}'}. Arrow keys go from answer to answer.",
+        width=WIDTH,
+        height=height,
+        left=LEFT,
+        right=RIGHT,
+        top=TOP,
+        bottom=bottom,
+        row_height=ROW,
+        own=own if own is None else scale(own),
+        own_quartiles=[scale(end) for end in _quartiles(unanchored or {})],
+        ticks=[(at, text, "start" if at < LEFT + 14 else "end" if at > RIGHT - 14 else "middle") for at, text in ticks],
+        unit=unit,
+        anchors=[(scale(value), direction) for direction, values in anchors.items() for value in values],
+        ends=[
+            (*((LEFT, "start") if end == "low" else (RIGHT, "end")), end, f"{end} anchor ▼ {_short(low, high)}")
+            for end, (low, high) in spans.items()
+        ],
+        table=COUNTS,
+        key=key_text({"study": study.name, **place, **PICKED}),
+        rows=rows,
+        stamp=STAMP.format(WIDTH // 2, height // 2) if study.is_simulated else "",
+    )
+    return Markup(drawing), kept
 
 
 def _called(study, technique):
     return "Plain prompt" if technique == NO_TECHNIQUE else study.technique(technique)
 
 
-def _one_line(text):
-    return clean(" ".join(text.split()))
-
-
-def _beside(row, n_lost):
+def _beside(loss, n_lost):
     """Say how far off an anchor moves the average answer, and how many trials gave none."""
-    remarks = []
-    if row and row["displacement"] is not None:
-        remarks.append(f"{row['displacement']:.0f} % off")
-    if n_lost:
-        remarks.append(f"{n_lost:,} unanswered")
-    return ", ".join(remarks)
+    remarks = (loss is not None and f"{loss:.0f} % off", n_lost and f"{n_lost:,} unanswered")
+    return ", ".join(filter(None, remarks))
 
 
-def _dots(counts, scale, y, unit, most):
-    """Draw a circle for each answer, its area the share of the row; return the circles and the answers."""
+def _dots(counts, scale, unit, most):
+    """Return a dot for each answer, its area the share of the row."""
     total, largest = sum(counts.values()), max(counts.values())
-    parts, values = [], []
+    dots = []
     for low, high, n in _grouped(counts, scale, most):
-        radius = max(SMALLEST, LARGEST * math.sqrt(n / total) if largest < total else LARGEST)
         what = _short(low) if low == high else f"{_short(low)} to {_short(high)}"
-        title = f"{what} {unit}: {n:,} of {total:,}"
-        if scale.is_beyond(low):
-            title += ", beyond the axis"
-        picked = (
-            Markup(' data-key="value={}"').format(repr(low))
-            if low == high
-            else Markup(' data-column="sum(n_trials) filter (where value between {} and {})"').format(low, high)
+        one, several = (
+            ' data-key="value={}"',
+            ' data-column="sum(n_trials) filter (where value between {} and {})"',
         )
-        parts.append(
-            Markup('<circle cx="{:.1f}" cy="{:.1f}" r="{:.1f}" data-n="{}"{}><title>{}</title></circle>').format(
-                scale((low + high) / 2), y, radius, n, picked, title
-            )
+        dots.append(
+            {
+                "value": low if low == high else None,
+                "x": scale((low + high) / 2),
+                "radius": max(SMALLEST, LARGEST * math.sqrt(n / total) if largest < total else LARGEST),
+                "n": n,
+                "picked": Markup(one if low == high else several).format(repr(low), repr(high)),
+                "title": f"{what} {unit}: {n:,} of {total:,}{', beyond the axis' if scale.is_beyond(low) else ''}",
+            }
         )
-        values.append(low if low == high else None)
-    return Markup("").join(parts), values
+    return dots
 
 
 def _grouped(counts, scale, most):
@@ -289,11 +288,6 @@ def _mean(counts):
     return sum(value * n for value, n in counts.items()) / sum(counts.values())
 
 
-def _mean_mark(counts, scale, y):
-    at = scale(_mean(counts))
-    return Markup('<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" class="mean"/>').format(at, y, y + ROW)
-
-
 def _quartiles(counts):
     total, below, ends = sum(counts.values()), 0, []
     for value, n in sorted(counts.items()):
@@ -303,79 +297,12 @@ def _quartiles(counts):
     return ends
 
 
-def _framed(parts, bottom, study, place, own, anchors, scale, unit, unanchored):
-    """Put the axis, the anchors and the LLM's own answer around the rows."""
-    back = []
-    if unanchored:
-        low, high = (scale(end) for end in _quartiles(unanchored))
-        back.append(
-            Markup('<rect x="{:.1f}" y="{}" width="{:.1f}" height="{}" class="own"/>').format(
-                low - 2, TOP, high - low + 4, bottom - TOP
-            )
-        )
-        back.append(
-            Markup('<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" class="ownmean"/>').format(
-                scale(own), TOP, bottom
-            )
-        )
-    for tick in scale.ticks():
-        at = scale(tick)
-        back.append(Markup('<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" class="tick"/>').format(at, TOP, bottom))
-        anchor = "start" if at < LEFT + 14 else "end" if at > RIGHT - 14 else "middle"
-        back.append(_svg_text(at, bottom + 14, _short(tick), "soft", anchor))
-    back.append(_svg_text((LEFT + RIGHT) / 2, bottom + 29, unit, "soft", "middle"))
-    for direction, values in anchors.items():
-        for value in values:
-            at = scale(value)
-            back.append(
-                Markup('<path d="M{:.1f},{} l-4,-7 h8 z" class="{}"/>').format(at, TOP - 1, f"{direction} anchor")
-            )
-    shown = [end for end in ENDS if anchors.get(end)]
-    spans = {end: (min(anchors[end]), max(anchors[end])) for end in shown}
-    for end in shown:
-        low, high = spans[end]
-        value = _short(low) if low == high else f"{_short(low)}\N{EN DASH}{_short(high)}"
-        back.append(
-            _svg_text(
-                LEFT if end == "low" else RIGHT, 12, f"{end} anchor ▼ {value}", end, "start" if end == "low" else "end"
-            )
-        )
-    height = bottom + BOTTOM
-    named = ", ".join(f"{end} anchor {_short(spans[end][0])}" for end in shown)
-    label = (
-        f"{study.llm(place['llm'])}: answers in {unit} by technique; {named}; mean answer without an anchor "
-        f"{'unknown' if own is None else f'{own:,.4g}'}. Arrow keys go from answer to answer."
-    )
-    stamp = Markup("")
-    if study.is_simulated:
-        stamp = Markup(
-            '<text class="stamp" x="50%" y="50%" text-anchor="middle" transform="rotate(-18 {} {})">SIMULATED</text>'
-        ).format(WIDTH // 2, height // 2)
-    return (
-        Markup(
-            '<svg class="dots" role="img" tabindex="0" aria-label="{}" width="{}" height="{}" viewBox="0 0 {} {}">'
-        ).format(label, WIDTH, height, WIDTH, height)
-        + Markup("").join(back)
-        + Markup('<g data-table="{}" data-key="{}" data-of="sum(n_trials)">').format(
-            COUNTS, key_text({"study": study.name, **place, **PICKED})
-        )
-        + Markup("").join(parts)
-        + Markup("</g>")
-        + stamp
-        + Markup("</svg>")
-    )
-
-
-def _svg_text(x, y, words, kind, anchor="start"):
-    return Markup('<text x="{:.1f}" y="{}" class="{}" text-anchor="{}">{}</text>').format(
-        x, y, kind, anchor, clean(words)
-    )
-
-
-def _short(value):
-    """Write a value without digits that say nothing."""
+def _short(value, last=None):
+    """Write a value, or two with a dash, without digits that say nothing."""
+    if last not in (None, value):
+        return f"{_short(value)}\N{EN DASH}{_short(last)}"
     text = f"{value:,.6g}" if abs(value) < 1e6 else f"{value:.3g}"
-    return f"{value:,.4g}".replace("-", "\N{MINUS SIGN}") if len(text) > 9 else text.replace("-", "\N{MINUS SIGN}")
+    return (text if len(text) <= 9 else f"{value:,.4g}").replace("-", "\N{MINUS SIGN}")
 
 
 def _table(study, domain):
@@ -387,25 +314,21 @@ def _table(study, domain):
             totals[column] += row[column]
     techniques = [name for name in study.techniques if any(name in by_technique for by_technique in by_llm.values())]
 
-    def cell(by_technique, technique):
-        if technique not in by_technique:
-            return "not asked"
-        numbers = (
-            Number(n, f"sum({column})", 0, key={"technique": technique})
-            for column, n in by_technique[technique].items()
-        )
-        return Markup("{} of {}").format(*numbers)
+    def column(technique):
+        def cell(row):
+            if technique not in by_llm[row["llm"]]:
+                return "not asked"
+            numbers = (
+                Number(n, f"sum({column})", 0, key={"technique": technique})
+                for column, n in by_llm[row["llm"]][technique].items()
+            )
+            return Markup("{} of {}").format(*numbers)
 
-    return Table(
-        f"{clean(domain).capitalize()}: trials that were answered, of those asked, with and without an anchor.",
-        "marts.attrition",
-        {"study": study.name, "domain": domain},
-        ["LLM", *(_called(study, name) for name in techniques)],
-        [
-            Row({"llm": llm}, [study.llm(llm), *(cell(by_llm[llm], name) for name in techniques)])
-            for llm in sorted(by_llm, key=lambda llm: study.llm(llm).lower())
-        ],
-        [],
-        study.is_simulated,
-        f"{clean(domain)}: who answered",
-    )
+        return _called(study, technique), cell
+
+    title = clean(domain)
+    caption = f"{title.capitalize()}: trials that were answered, of those asked, with and without an anchor."
+    rows = [{"llm": llm} for llm in sorted(by_llm, key=lambda llm: study.llm(llm).lower())]
+    columns = [("LLM", lambda row: study.llm(row["llm"])), *map(column, techniques)]
+    key = {"study": study.name, "domain": domain}
+    return table_of(study, caption, "marts.attrition", key, ["llm"], rows, columns, name=f"{title}: who answered")

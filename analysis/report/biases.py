@@ -1,28 +1,31 @@
 """Biases other than anchoring: how large each is, with a plain prompt and with each technique, and what is decided."""
 
+from functools import partial
 from itertools import groupby
 
 from markupsafe import Markup
 
 from analysis.methods.small_samples import FEWEST_LLMS
-from analysis.report.figures import room_for_text
-from analysis.report.panels import Figure, around, draw_panel, fixed, tabled, told
+from analysis.report.panels import Figure, axis_of, draw_forest, draw_panel, figure_table, fixed, told
 from analysis.report.sections import Section
 from analysis.report.studies import NO_TECHNIQUE
-from analysis.report.tables import Row
-from analysis.report.values import MISSING, SAID_ABOVE, Number, clean
+from analysis.report.tables import number, text
+from analysis.report.values import MISSING, SAID_ABOVE, clean
+from analysis.words.biases import EITHER, NONE_SHOWN
 from analysis.words.codes import DECISIONS, listed
+from analysis.words.measures import unit_of
+from analysis.words.people import PERIODS
+from analysis.words.settling import DOES
 
 CONTRASTS, DECIDED = "inference.outcome_contrasts", "inference.decisions"
 FORETOLD = "inference.predictions"
 PLACE = ("paradigm", "measure", "instrument", "arm", "arm_b")
 MOST_PANELS = 24
-FOUND = {"use": "helps", "avoid": "harms", "either": "helps in one comparison and harms in another"}
+FOUND = {"use": DOES["use"], "avoid": DOES["avoid"], "either": EITHER}
 ALTERED = {
     "framing_changed": "changes of framing: how often an answer frames its text otherwise",
     "fact_check_wrong": "facts: how often a true statement and its falsified twin are not both judged rightly",
 }
-PERIODS = {"all": "all", "pre": "before its knowledge ends", "post": "after its knowledge ends"}
 
 
 def sections_on_biases(study, prefix):
@@ -66,112 +69,95 @@ def _section(study, summary, id_):
 
 def _figure_of_goals(study, summary):
     """Make the figure of what each technique gains by each goal of a paradigm that names goals, with their table."""
-    panels, made = [], []
-    for (domain, goal), of_goal in groupby(summary["goals"], key=lambda row: (row["domain"], row["goal"])):
-        values, pairs = [], []
-        rows = [row for row in of_goal if row["gain"] is not None]
-        low, high = around([row[column] for row in rows for column in ("gain", "gain_low", "gain_high")], 0)
-        for row in rows:
-            text = fixed(row["gain"], 1, "+")
-            values.append(
-                {
-                    "name": row["name"], "value": row["gain"], "low": row["gain_low"], "high": row["gain_high"],
-                    "text": text, "is_hollow": row["n_llms"] < FEWEST_LLMS, "reference": None if values else 0,
-                    "end": high,
-                }
-            )  # fmt: skip
-            pairs.append((row["name"], text))
-            key = {name: row[name] for name in ("domain", "goal", "technique", "control")}
-            made.append(
-                Row(
-                    key,
-                    [
-                        row["name"], clean(domain), clean(goal), DECISIONS[row["decision"]],
-                        *(Number(row[column], column) for column in ("loss", "loss_control")),
-                        *(Number(row[column], column, is_signed=True, reason=row["reason"])
-                          for column in ("gain", "gain_low", "gain_high")),
-                        *(Number(row[column], column, 0) for column in ("n_llms", "n_trials")),
-                    ],
-                )
-            )  # fmt: skip
-        if rows:
-            title = f"{clean(domain)}, by {clean(goal)} ({rows[0]['unit']})"
-            label = told(title, "gain on the control, and its 95 % interval", pairs)
-            panels.append((title, draw_panel(study, "forest", values, label, "gain", room_for_text(low, high, 0.2))))
+    panels, shown, paradigm = (
+        [],
+        [row for row in summary["goals"] if row["gain"] is not None],
+        clean(summary["paradigm"]),
+    )
+    for (domain, goal), of_goal in groupby(shown, key=lambda row: (row["domain"], row["goal"])):
+        rows = list(of_goal)
+        values = [_effect(row, row["gain"], row["gain_low"], row["gain_high"], 1) for row in rows]
+        title = f"{clean(domain)}, by {clean(goal)} ({rows[0]['unit']})"
+        what = "gain on the control, and its 95 % interval"
+        panels.append((title, draw_forest(study, title, what, values, "gain", axis_of(values, 0.2))))
     measured = {row["goal"]: row["measures"] for row in summary["goals"]}
-    meanings = "; ".join(f"{clean(goal)}: {clean(text)}" for goal, text in measured.items())
+    meanings = "; ".join(f"{clean(goal)}: {clean(meaning)}" for goal, meaning in measured.items())
     caption = Markup(
         "How much smaller each technique makes what the paradigm names as goals, in percent of the answers that they "
         "are held against. {}. Dashed: no difference."
     ).format(f"{meanings[:1].upper()}{meanings[1:]}")
-    shared = {"study": study.name, "paradigm": clean(summary["paradigm"]), "comparison": "control", "llm": None}
-    heads = [
-        "technique", "domain", "goal", "decision", "loss", "loss of the control", "gain", "from", "to", "LLMs",
-        "trials",
-    ]  # fmt: skip
-    table = tabled(study, "What each technique gains by each goal", DECIDED, shared, heads, made)
-    title = f"{clean(summary['paradigm'])}: what techniques gain"
-    return Figure(f"goals-{clean(summary['paradigm'])}", title, caption, panels, [table])
+    columns = [
+        ("technique", lambda row: row["name"]),
+        ("domain", text("domain")),
+        ("goal", text("goal")),
+        ("decision", lambda row: DECISIONS[row["decision"]]),
+        ("loss", number("loss")),
+        ("loss of the control", number("loss_control")),
+        ("gain", number("gain", is_signed=True)),
+        ("from", number("gain_low", is_signed=True)),
+        ("to", number("gain_high", is_signed=True)),
+        ("LLMs", number("n_llms", digits=0)),
+        ("trials", number("n_trials", digits=0)),
+    ]
+    key = {"study": study.name, "paradigm": paradigm, "comparison": "control", "llm": None}
+    by = ("domain", "goal", "technique", "control")
+    table = figure_table(study, "What each technique gains by each goal", DECIDED, key, by, shown, columns)
+    return Figure(f"goals-{paradigm}", f"{paradigm}: what techniques gain", caption, panels, [table])
+
+
+def _effect(row, value, low, high, digits):
+    """Return the marks of an effect, its number beside them; `heard` is that alone."""
+    shown = fixed(value, digits, "+")
+    is_hollow = row["n_llms"] < FEWEST_LLMS
+    return {
+        "name": row["name"], "value": value, "low": low, "high": high, "text": shown, "heard": shown,
+        "is_hollow": is_hollow,
+    }  # fmt: skip
 
 
 def _figure(study, summary, rows):
-    panels, tables = [], []
     of_llms = study.rows("biases_of_each_llm", paradigm=summary["paradigm"])
     shown = [(contrast, list(rows)) for contrast, rows in groupby(rows, key=lambda row: row["of"])]
-    for heading, of_panel in shown[:MOST_PANELS]:
-        panels.append((clean(heading), _panel(study, heading, of_panel, of_llms)))
-    for measure, of_measure in groupby(rows, key=lambda row: (row["measure"], row["instrument"])):
-        tables.append(_table(study, " by ".join(filter(None, measure)), list(of_measure)))
-    noun = summary["noun"]
+    panels = [(clean(heading), _panel(study, heading, rows, of_llms)) for heading, rows in shown[:MOST_PANELS]]
+    tables = [
+        _table(study, " by ".join(filter(None, measure)), list(of_measure))
+        for measure, of_measure in groupby(rows, key=lambda row: (row["measure"], row["instrument"]))
+    ]
     caption = Markup(
         "How far the first arm lies from the second (or an only arm from what is taken off), with a plain prompt and "
-        "with each technique. Dashed: no difference. ◆ is the mean over {}s, with its value; the line is its 95 % "
-        "interval. Orange: each {} that was asked. ◇ is hollow where fewer than {} were asked: they say nothing of "
-        "others.{}"
+        "with each technique. Dashed: no difference. ◆ is the mean over {noun}s, with its value; the line is its 95 % "
+        "interval. Orange: each {noun} that was asked. ◇ is hollow where fewer than {fewest} were asked: they say "
+        "nothing of others.{more}"
     ).format(
-        noun,
-        noun,
-        FEWEST_LLMS,
-        f" {len(shown) - MOST_PANELS} more comparisons are in the tables." if len(shown) > MOST_PANELS else "",
+        noun=summary["noun"],
+        fewest=FEWEST_LLMS,
+        more=f" {len(shown) - MOST_PANELS} more comparisons are in the tables." if len(shown) > MOST_PANELS else "",
     )
     findings = [f"{listed(map(clean, summary[word]))} {verb}" for word, verb in FOUND.items() if summary[word]]
-    title = f"{clean(summary['paradigm'])}: {'; '.join(findings) or 'no technique is shown to make it better or worse'}"
-    return Figure(f"biases-{clean(summary['paradigm'])}", title, caption, panels, tables)
+    paradigm = clean(summary["paradigm"])
+    title = f"{paradigm}: {'; '.join(findings) or NONE_SHOWN}"
+    return Figure(f"biases-{paradigm}", title, caption, panels, tables)
 
 
 def _panel(study, heading, rows, of_llms):
-    values, pairs, ends = [], [], []
-    base = rows[0]["relative_to"]
-    unit = (
-        "percentage points" if rows[0]["is_share"] else f"% of the mean in {base}" if base else "units of the measure"
-    )
+    values, is_share = [], rows[0]["is_share"]
+    unit = "percentage points" if is_share else unit_of(rows[0]) or "units of the measure"
+    scale, digits = (100, 1) if is_share else (1, 2)
     for row in rows:
-        scale = 100 if row["is_share"] else 1
-        name = row["name"]
-        estimate, low, high = (
-            None if row[column] is None else scale * row[column] for column in ("value", "low", "high")
-        )
-        text = fixed(estimate, 1 if row["is_share"] else 2, "+")
-        values.append(
-            {
-                "name": name, "value": estimate, "low": low, "high": high, "text": text,
-                "is_hollow": row["n_llms"] < FEWEST_LLMS, "reference": None if values else 0,
-            }
-        )  # fmt: skip
-        llm_values = [
-            scale * each["value"]
-            for each in of_llms
-            if all(each[column] == row[column] for column in (*PLACE, "technique"))
+        ends = (None if row[column] is None else scale * row[column] for column in ("value", "low", "high"))
+        effect = _effect(row, *ends, digits)
+        if effect["low"] is not None:
+            effect["heard"] += f", {fixed(effect['low'])} to {fixed(effect['high'])}"
+        values += [
+            effect,
+            *(
+                {"name": row["name"], "llm": scale * each["value"]}
+                for each in of_llms
+                if all(each[column] == row[column] for column in (*PLACE, "technique"))
+            ),
         ]
-        values += [{"name": name, "llm": value} for value in llm_values]
-        ends += [estimate, low, high, *llm_values]
-        pairs.append((name, text if low is None else f"{text}, {fixed(low)} to {fixed(high)}"))
-    low, high = around(ends, 0)
-    for value in values:
-        if "text" in value:
-            value["end"] = high
-    label = told(heading, f"difference in {unit}, and its 95 % interval", pairs)
-    return draw_panel(study, "forest", values, label, f"difference ({unit})", room_for_text(low, high, 0.2))
+    what, axis = f"difference in {unit}, and its 95 % interval", axis_of(values, 0.2)
+    return draw_forest(study, heading, what, values, f"difference ({unit})", axis)
 
 
 def _table(study, measure, rows):
@@ -179,63 +165,43 @@ def _table(study, measure, rows):
     shared = {"study": study.name, **{name: first[name] for name in ("paradigm", "measure", "instrument")}}
     one_llm = {"level": "items", "row_set": "accepted", "weighting": "llm"}
     key = shared | ({"llm": first["llm"], **one_llm} if first["llm"] else {"is_headline": True})
-    made = []
-    for row in rows:
-        contrast = {name: row[name] for name in ("arm", "arm_b", "technique")}
-        place = shared | contrast | {"llm": row["llm"], "comparison": "control"}
-        scale, digits = (100, 1) if row["is_share"] else (1, 3)
-        first_missing = next((column for column in ("value", "low") if row[column] is None), None)
+    scale, digits = (100, 1) if first["is_share"] else (1, 3)
+    signed = partial(number, digits=digits, scale=scale, is_signed=True)
+    whole = partial(number, digits=0)
+    low, high = ("gain_asked_low", "gain_asked_high") if first["llm"] else ("gain_low", "gain_high")
+    contrast = ("arm", "arm_b", "technique")
 
-        def number(column, table=None, key=None, row=row, scale=scale, digits=digits, name=None, first=first_missing):
-            reason = row["reason"] if column == first else SAID_ABOVE
-            return Number(
-                row[name or column], column, digits, scale, True, reason=reason, table=table, key=key or {}
-            )  # fmt: skip
+    def decided(cell_of, column, expression=None, *, table=DECIDED, **more):
+        """Return the cell of a number on a technique that is decided on, which stands in another table."""
 
-        gains = ("gain_asked_low", "gain_asked_high") if row["llm"] else ("gain_low", "gain_high")
-        foretold = {name: place[name] for name in place if name != "comparison"} | {"control": row["control"]}
-        made.append(
-            Row(
-                contrast,
-                [
-                    row["name"],
-                    f"{row['arm']} less {row['arm_b']}" if row["arm_b"] else row["arm"],
-                    *(number(column) for column in ("value", "low", "high")),
-                    Number(row["p_holm"], "p_holm", 4, reason=SAID_ABOVE),
-                    *(
-                        [MISSING] * 5
-                        if row["decision"] is None
-                        else [
-                            DECISIONS[row["decision"]],
-                            number("gain", DECIDED, place),
-                            *(
-                                number(column, DECIDED, place, name=name)
-                                for column, name in zip(gains, ("gain_low", "gain_high"), strict=True)
-                            ),
-                            Number(
-                                row["p_better_than_control"], "p_better_than_control", 2, reason=SAID_ABOVE,
-                                table=FORETOLD, key=foretold,
-                            ),
-                        ]
-                    ),
-                    *(Number(row[column], column, 0) for column in ("n_llms", "n_items", "n_trials")),
-                ],
-            )
-        )  # fmt: skip
-    unit = (
-        " (pp)" if first["is_share"] else f" (% of the mean in {first['relative_to']})" if first["relative_to"] else ""
-    )
-    return tabled(
-        study,
-        f"{measure}: the difference without and with each technique, and what is decided",
-        CONTRASTS,
-        key,
-        [
-            "technique", "arms", f"difference{unit}", "from", "to", "p, by Holm", "decision", f"improved by{unit}",
-            "from", "to", "P(better)", "LLMs", "items", "trials",
-        ],
-        made,
-    )  # fmt: skip
+        def cell(row):
+            if row["decision"] is None:
+                return MISSING
+            place = shared | {name: row[name] for name in contrast} | {"llm": row["llm"]}
+            place |= {"comparison": "control"} if table == DECIDED else {"control": row["control"]}
+            return cell_of(column, expression, table=table, key=place, reason=SAID_ABOVE, **more)(row)
+
+        return cell
+
+    unit = f" ({unit_of(first)})" if unit_of(first) else ""
+    columns = [
+        ("technique", lambda row: row["name"]),
+        ("arms", lambda row: f"{row['arm']} less {row['arm_b']}" if row["arm_b"] else row["arm"]),
+        (f"difference{unit}", signed("value")),
+        ("from", lambda row: signed("low", reason=SAID_ABOVE if row["value"] is None else row["reason"])(row)),
+        ("to", signed("high", reason=SAID_ABOVE)),
+        ("p, by Holm", number("p_holm", digits=4, reason=SAID_ABOVE)),
+        ("decision", lambda row: MISSING if row["decision"] is None else DECISIONS[row["decision"]]),
+        (f"improved by{unit}", decided(signed, "gain")),
+        ("from", decided(signed, "gain_low", low)),
+        ("to", decided(signed, "gain_high", high)),
+        ("P(better)", decided(number, "p_better_than_control", table=FORETOLD, digits=2)),
+        ("LLMs", whole("n_llms")),
+        ("items", whole("n_items")),
+        ("trials", whole("n_trials")),
+    ]
+    caption = f"{measure}: the difference without and with each technique, and what is decided"
+    return figure_table(study, caption, CONTRASTS, key, contrast, rows, columns)
 
 
 def _altered(study):
@@ -247,10 +213,9 @@ def _altered(study):
 
 
 def _rates(study, alteration, rows):
-    panels, made = [], []
+    panels, several = [], len({row["period"] for row in rows}) > 1
     for llm, of_llm in groupby(rows, key=lambda row: row["llm"]):
-        values, pairs = [], []
-        several = len({row["period"] for row in rows}) > 1
+        values = []
         for row in of_llm:
             technique = study.technique(row["technique"])
             name = f"{row['period']}: {technique}" if several else technique  # a long name is cut at its end
@@ -258,34 +223,24 @@ def _rates(study, alteration, rows):
                 None if row[column] is None else 100 * row[column] for column in ("rate", "rate_low", "rate_high")
             )
             values.append({"name": name, "value": rate, "low": low, "high": high, "text": fixed(rate), "end": 100})
-            pairs.append((name, f"{fixed(rate)} %"))
-            key = {name: row[name] for name in ("llm", "technique", "period")}
-            made.append(
-                Row(
-                    key,
-                    [
-                        study.llm(llm), technique, PERIODS[row["period"]],
-                        *(
-                            Number(row[column], column, 1, 100, unit="%", reason=row["reason"])
-                            for column in ("rate", "rate_low", "rate_high")
-                        ),
-                    ],
-                )
-            )  # fmt: skip
+        pairs = ((value["name"], f"{value['text']} %") for value in values)
         label = told(study.llm(llm), "share of cases, in percent", pairs)
         panels.append((study.llm(llm), draw_panel(study, "intervals", values, label, "% of cases", [0, 118])))
     words = ALTERED[alteration]
-    table = tabled(
-        study,
-        words,
-        "inference.alteration_and_people",
-        {"study": study.name, "alteration": alteration},
-        ["LLM", "technique", "texts from", "share of cases", "from", "to"],
-        made,
-    )
-    plain = [row for row in rows if row["technique"] == NO_TECHNIQUE and row["rate"] is not None]
-    least, most = (extreme((row["rate"] for row in plain), default=None) for extreme in (min, max))
-    range_ = f"{100 * least:.0f} to {100 * most:.0f} % of cases" if plain else "no case could be counted"
+    share = partial(number, scale=100, unit="%")
+    columns = [
+        ("LLM", lambda row: study.llm(row["llm"])),
+        ("technique", lambda row: study.technique(row["technique"])),
+        ("texts from", lambda row: PERIODS[row["period"]].removeprefix(" from ") or row["period"]),
+        ("share of cases", share("rate")),
+        ("from", share("rate_low")),
+        ("to", share("rate_high")),
+    ]
+    key = {"study": study.name, "alteration": alteration}
+    by = ("llm", "technique", "period")
+    table = figure_table(study, words, "inference.alteration_and_people", key, by, rows, columns)
+    plain = [row["rate"] for row in rows if row["technique"] == NO_TECHNIQUE and row["rate"] is not None]
+    range_ = f"{100 * min(plain):.0f} to {100 * max(plain):.0f} % of cases" if plain else "no case could be counted"
     title = f"{words.split(':')[0].capitalize()}: with a plain prompt, {range_}, by LLM"
     caption = Markup(
         "{}, by LLM, in percent of its cases; the line is the 95 % interval over cases (Wilson). “pre” are texts from "

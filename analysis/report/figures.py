@@ -37,6 +37,9 @@ CONFIG = {
     "text": {"color": INK, "fontSize": 12},
 }  # fmt: skip
 
+STAMP = Markup(
+    '<text class="stamp" x="50%" y="50%" text-anchor="middle" transform="rotate(-18 {} {})">SIMULATED</text>'
+)
 NOISE = re.compile(
     r" (?:aria-hidden|pointer-events|class|role|aria-roledescription|stroke-miterlimit|xmlns(?::xlink)?|version"
     r'|display)="[^"]*"| font-(?:family|size)="[^"]*"| opacity="1"| font-weight="normal"| stroke-width="1"'
@@ -130,14 +133,11 @@ def _inlined(svg, label, is_simulated):
     inner, before = TAG.sub(_short_tag, inner), None
     while inner != before:
         inner, before = EMPTY.sub("", inner), inner
-    stamp = ""
-    if is_simulated:
-        turned = f"rotate(-18 {width / 2:g} {height / 2:g})"
-        stamp = f'<text class="stamp" x="50%" y="50%" text-anchor="middle" transform="{turned}">SIMULATED</text>'
+    stamp = STAMP.format(f"{width / 2:g}", f"{height / 2:g}") if is_simulated else ""
     start = Markup('<svg role="img" aria-label="{}" width="{}" height="{}" viewBox="0 0 {} {}">').format(
         clean(label), f"{width:g}", f"{height:g}", f"{width:g}", f"{height:g}"
     )
-    return start + Markup(inner + stamp + "</svg>")
+    return start + Markup(inner) + stamp + Markup("</svg>")
 
 
 def _short_tag(tag):
@@ -149,37 +149,27 @@ def _short_tag(tag):
 @cache
 def specification(kind):
     """Return the Vega-Lite specification of a kind of figure, without data."""
-    return KINDS[kind]().properties(width=WIDTH, autosize="none", data={"name": "rows"}).to_dict()
-
-
-def _named():
-    """A chart with a line for each name, and a rule where rows have a `reference`."""
     import altair as alt
 
+    # a line for each name, and a rule where rows have a `reference`
     named = alt.Chart().encode(y=alt.Y("name:N", sort=None, title=None))
     rule = named.mark_rule(strokeDash=[4, 3], color=INK)
-    return named, rule.encode(x="reference:Q", y=alt.value(0), y2=alt.value("height"))
+    reference = rule.encode(x="reference:Q", y=alt.value(0), y2=alt.value("height"))
+    chart = KINDS[kind](alt, named, reference)
+    return chart.properties(width=WIDTH, autosize="none", data={"name": "rows"}).to_dict()
 
 
-def _bars():
-    """Horizontal bars with their value; a line where there is a `reference`, a diamond where there is a `mark`."""
-    import altair as alt
-
-    named, reference = _named()
-    diamond = {"shape": "diamond", "size": 50, "fill": "var(--paper)", "stroke": INK, "strokeWidth": 1.4, "opacity": 1}
+def _bars(alt, named, reference):
+    """Horizontal bars with their value; a line where there is a `reference`."""
     return alt.layer(
         named.mark_bar(height={"band": 0.62}).encode(x="value:Q", color=alt.Color("colour:N", scale=None)),
         reference,
-        named.mark_point(**diamond).encode(x="mark:Q"),
         named.mark_text(align="left", dx=9).encode(x="end:Q", text="text:N"),
     ).properties(height=alt.Step(23))
 
 
-def _intervals():
+def _intervals(alt, named, reference):
     """A tick with a thick and a thin interval."""
-    import altair as alt
-
-    named, reference = _named()
     return alt.layer(
         reference,
         named.mark_rule(color="var(--blue)", strokeWidth=1.4).encode(x="low:Q", x2="high:Q"),
@@ -189,14 +179,11 @@ def _intervals():
     ).properties(height=alt.Step(25))
 
 
-def _forest():
+def _forest(alt, named, reference):
     """An effect with the interval of this row alone inside that of all rows at once, and a dot for each LLM.
 
     Marks are hollow where the rows say so: too few LLMs for an interval over LLMs like them.
     """
-    import altair as alt
-
-    named, reference = _named()
     hollow = alt.condition("datum.is_hollow", alt.value("var(--paper)"), alt.value(INK))
     return alt.layer(
         reference,
@@ -210,11 +197,8 @@ def _forest():
     ).properties(height=alt.Step(25))
 
 
-def _dumbbells():
+def _dumbbells(alt, named, reference):
     """Two points, for low and high anchors, and what lies between."""
-    import altair as alt
-
-    named, reference = _named()
     point = {"filled": True, "size": 80, "opacity": 1}
     return alt.layer(
         reference,
@@ -225,10 +209,8 @@ def _dumbbells():
     ).properties(height=alt.Step(25))
 
 
-def _slopes():
+def _slopes(alt, named, reference):
     """Ranks by two metrics, joined by a line for each technique."""
-    import altair as alt
-
     base = alt.Chart().encode(
         x=alt.X("side:N", sort=None, title=None, axis=alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False))
         .scale(padding=1.4),
@@ -243,10 +225,8 @@ def _slopes():
     ).properties(height=150)
 
 
-def _cells():
+def _cells(alt, named, reference):
     """A heat map with its numbers in it."""
-    import altair as alt
-
     base = alt.Chart().encode(
         y=alt.Y("name:N", sort=None, title=None),
         x=alt.X("column:N", sort=None, title=None, axis=alt.Axis(
@@ -258,14 +238,7 @@ def _cells():
     ).properties(height=alt.Step(22))
 
 
-KINDS = {
-    "bars": _bars,
-    "intervals": _intervals,
-    "forest": _forest,
-    "dumbbells": _dumbbells,
-    "slopes": _slopes,
-    "cells": _cells,
-}
+KINDS = {make.__name__[1:]: make for make in (_bars, _intervals, _forest, _dumbbells, _slopes, _cells)}
 
 
 def room_for_text(low, high, share=0.3):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from html import escape
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -10,6 +11,7 @@ from analysis.claims.checks import (
     DOCUMENTS,
     HOLDS,
     KINDS,
+    LABELS,
     NO_TRIALS,
     RECOMPUTES,
     distinct,
@@ -17,7 +19,7 @@ from analysis.claims.checks import (
     summed_up,
     unit_and_decimals,
 )
-from analysis.report.tables import Row, Table
+from analysis.report.tables import Table, table_of
 from analysis.report.values import MISSING, SAID_ABOVE, Number, clean, clean_lines, key_text
 
 CHECKS = (
@@ -42,7 +44,7 @@ SPECIFICATION = (
 
 @dataclass(frozen=True)
 class Ledger:
-    """The claims of a study: how many recompute and hold, what can be filtered by, what most specify, and the rows."""
+    """The claims of a study: how many recompute and hold, what can be filtered by, what most specify, and each one."""
 
     titles: list
     sentences: list
@@ -53,7 +55,7 @@ class Ledger:
     n_claims: Number
     n_distinct: Number
     shared: Markup | None
-    rows: Markup
+    claims: list
 
 
 def ledger(study, dots):
@@ -78,54 +80,60 @@ def ledger(study, dots):
     whole |= {"study": study.name} if not (study.name and study.documents) else {}
     once = distinct(claims)
     shared = _shared(once)
-    recomputes, holds = (
-        [code for code in labels if any(claim[column] == code for claim in claims)]
-        for column, labels in (("recomputes", RECOMPUTES), ("holds", HOLDS))
-    )
-    of_both = [("recomputes", code) for code in recomputes] + [("holds", code) for code in holds]
-    kinds = [(document, kind) for document in sorted({claim["document"] for claim in once}) for kind in KINDS]
-    summary = Table(
-        "Printed numbers and sentences, each quantity counted once however often it is printed.",
-        CHECKS,
-        {**whole, "is_first_place": True},
-        ["document", "what", "in all", *(f"{SIGNS[code]} {_labels(column)[code][1]}" for column, code in of_both)],
-        [
-            Row(
-                {"document": document, "kind": kind},
-                [
-                    document,
-                    KINDS[kind][1],
-                    Number(len(group), "count(*)", 0),
-                    *(
-                        Number(sum(claim[column] == code for claim in group), "count(*)", 0, key={column: code})
-                        for column, code in of_both
-                    ),
-                ],
-            )
-            for document, kind in kinds
-            if (group := [claim for claim in once if (claim["document"], claim["kind"]) == (document, kind)])
-        ],
-        groups=[
-            ("", 3),
-            ("Can it be had again by the paper's own method?", len(recomputes)),
-            ("Does the analysis that we recommend say so?", len(holds)),
-        ],
-        is_simulated=study.is_simulated,
-        name="claims by what is said of them",
-    )
+    codes = {
+        column: [code for code in labels if any(claim[column] == code for claim in claims)]
+        for column, labels in LABELS.items()
+    }
+    documents = sorted({claim["document"] for claim in once})
     printed = [clean(document) for document in dict.fromkeys(claim["document"] for claim in claims)]
+    first_places = {**whole, "is_first_place": True}
     return Ledger(
         [(document, DOCUMENTS[document]) for document in printed if document in DOCUMENTS],
         summed_up(claims) if any(claim["recomputes"] in ("yes", "no") for claim in claims) else [],
-        summary,
-        [clean(document) for document in dict.fromkeys(document for document, _ in kinds)],
-        [(code, RECOMPUTES[code][0]) for code in recomputes],
-        [(code or "", HOLDS[code][0]) for code in holds if code],
+        _summary(study, once, codes, documents, first_places),
+        [clean(document) for document in documents],
+        [(code, RECOMPUTES[code][0]) for code in codes["recomputes"]],
+        [(code or "", HOLDS[code][0]) for code in codes["holds"] if code],
         Number(len(claims), "count(*)", 0, table="seeds.published_claims", key=whole),
-        Number(len(once), "count(*)", 0, table=CHECKS, key={**whole, "is_first_place": True}),
+        Number(len(once), "count(*)", 0, table=CHECKS, key=first_places),
         _specified(shared) if shared else None,
         _claims(in_order(once), shared, dots),
     )
+
+
+def _summary(study, claims, codes, documents, key):
+    """Make the table of how many claims recompute and hold, by document and kind."""
+
+    def counted(**where):
+        return lambda row: Number(
+            sum(all(claim[name] == value for name, value in where.items()) for claim in row["claims"]),
+            "count(*)", 0, key=where,
+        )  # fmt: skip
+
+    rows = [
+        {"document": document, "kind": kind, "claims": group}
+        for document in documents
+        for kind in KINDS
+        if (group := [claim for claim in claims if (claim["document"], claim["kind"]) == (document, kind)])
+    ]
+    columns = [
+        ("document", lambda row: row["document"]),
+        ("what", lambda row: KINDS[row["kind"]][1]),
+        ("in all", counted()),
+        *(
+            (f"{SIGNS[code]} {LABELS[column][code][1]}", counted(**{column: code}))
+            for column, of_column in codes.items()
+            for code in of_column
+        ),
+    ]
+    groups = [
+        ("", 3),
+        ("Can it be had again by the paper's own method?", len(codes["recomputes"])),
+        ("Does the analysis that we recommend say so?", len(codes["holds"])),
+    ]
+    caption = "Printed numbers and sentences, each quantity counted once however often it is printed."
+    name = "claims by what is said of them"
+    return table_of(study, caption, CHECKS, key, ("document", "kind"), rows, columns, name=name, groups=groups)
 
 
 def address(claim):
@@ -134,9 +142,9 @@ def address(claim):
 
 
 def _claims(claims, shared, dots):
-    """Write the rows; SQL that several share is written with the first, to which the others lead."""
+    """Return what is shown of claims; SQL that several share stands with the first, to which the others lead."""
     first = {}
-    return Markup("").join(_claim(claim, first.setdefault(claim["query"], claim), shared, dots) for claim in claims)
+    return [_claim(claim, first.setdefault(claim["query"], claim), shared, dots) for claim in claims]
 
 
 def _shared(claims):
@@ -153,58 +161,33 @@ def _specified(pairs):
     return Markup("<code>{}</code>").format(" ".join(f"{name}={clean(value)}" for name, value in pairs))
 
 
-def _labels(column):
-    return {"recomputes": RECOMPUTES, "holds": HOLDS}[column]
-
-
 def _claim(claim, first, shared, dots):
     unit, decimals = unit_and_decimals(claim)
     published = claim["published_value"]
     is_exact = abs(published - round(published, decimals)) < 1e-9
-    sign = "" if claim["comparison"] == "=" else f"{clean(claim['comparison'])} "
-    if claim["kind"] == "sentence":
-        sign = f"true if {sign}"
+    sign = "" if claim["comparison"] == "=" else f"{claim['comparison']} "
 
     def number(column, digits):
         value = claim[column]
         is_whole = decimals == 0 and value is not None and abs(value - round(value)) < 1e-9
         return Number(value, column, 0 if is_whole else digits, reason=SAID_ABOVE)
 
-    interval = ""
-    if claim["recommended_low"] is not None and claim["recommended_high"] is not None:
-        ends = [number(f"recommended_{end}", decimals + 1) for end in ("low", "high")]
-        interval = Markup(" <small>({} to {})</small>").format(*ends)
-    recommended = number("recommended_value", decimals + 1)
-    recomputed = number("recomputed_value", decimals + 1)
-    return Markup(
-        '<tr id="{}" data-key="{}" data-recomputes="{}" data-holds="{}">'
-        '<th scope="row"><details><summary>{}</summary>{}</details></th>'
-        "<td>{}, {}</td>{}{}"
-        '<td class="n">{}{} {}</td><td class="n">{}</td><td class="n">{}{}</td></tr>\n'
-    ).format(
-        address(claim),
-        key_text({name: claim[name] for name in ("claim_id", "part") if claim[name]}),
-        clean(claim["recomputes"]),
-        clean(claim["holds"] or ""),
-        clean(claim["statement"]),
-        _details(claim, first, shared, dots),
-        clean(claim["document"]),
-        clean(claim["location"]),
-        _status("recomputes", claim),
-        _status("holds", claim),
-        sign,
-        number("published_value", decimals if is_exact else decimals + 1),
-        clean(unit),
-        recomputed,
-        recommended,
-        interval,
-    )
+    return claim | {
+        "address": address(claim),
+        "key": key_text({name: claim[name] for name in ("claim_id", "part") if claim[name]}),
+        "details": _details(claim, first, shared, dots),
+        "statuses": [_status(claim[column]) for column in LABELS],
+        "sign": f"true if {sign}" if claim["kind"] == "sentence" else sign,
+        "unit": unit,
+        "published": number("published_value", decimals if is_exact else decimals + 1),
+        "recomputed": number("recomputed_value", decimals + 1),
+        "recommended": [number(f"recommended_{name}", decimals + 1) for name in ("value", "low", "high")],
+        "has_interval": claim["recommended_low"] is not None and claim["recommended_high"] is not None,
+    }
 
 
-def _status(column, claim):
-    code = claim[column]
-    words = IN_A_CELL.get(code) or code.replace("_", " ")
-    return Markup('<td class="status {}">{} {}</td>').format(code or "", SIGNS[code], words)
+def _status(code):
+    return code or "", f"{SIGNS[code]} {IN_A_CELL.get(code) or code.replace('_', ' ')}"
 
 
 def _details(claim, first, shared, dots):
@@ -213,10 +196,8 @@ def _details(claim, first, shared, dots):
         entries.append(("why", clean(" ".join(claim["reason"].split()))))
     if claim["n_places"] > 1:
         entries.append(("printed in", Markup("{} places").format(Number(claim["n_places"], "n_places", 0))))
-    if claim["newest_recomputes"] and any(
-        claim[f"newest_{column}"] != claim[column] for column in ("recomputes", "holds")
-    ):
-        newest = [_labels(column)[claim[f"newest_{column}"]][0] for column in ("recomputes", "holds")]
+    if claim["newest_recomputes"] and any(claim[f"newest_{column}"] != claim[column] for column in LABELS):
+        newest = [labels[claim[f"newest_{column}"]][0] for column, labels in LABELS.items()]
         entries.append(("on the newest version", ", ".join(newest)))
     if claim["n_trials"] is not None:
         entries.append(("trials", Number(claim["n_trials"], "n_trials", 0)))
@@ -227,15 +208,8 @@ def _details(claim, first, shared, dots):
     if query and first is not claim:
         source = Markup('as of <a href="#{}">this claim</a>').format(quote(address(first)))
     else:
-        source = Markup("<pre>{}</pre>").format(_as_text(clean_lines(query))) if query else NO_TRIALS
+        source = Markup("<pre>{}</pre>").format(Markup(escape(clean_lines(query), quote=False))) if query else NO_TRIALS
         if query and claim["domain"] in dots:
             source += Markup('<a href="#{}">as dots</a>').format(dots[claim["domain"]])
     entries.append((behind, source))
-    return Markup("<dl>{}</dl>").format(
-        Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(name, value) for name, value in entries)
-    )
-
-
-def _as_text(text):
-    """Escape what is the content of an element: quotes may stay."""
-    return Markup(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+    return entries

@@ -11,12 +11,13 @@ from markupsafe import Markup
 
 from analysis.claims.checks import DOCUMENTS
 from analysis.report.answers import answers
-from analysis.report.audit import gate_tables, provenance_tables, rows_table
+from analysis.report.audit import gate_tables, provenance_tables
 from analysis.report.biases import sections_on_biases
 from analysis.report.evidence import figures, unit_of
 from analysis.report.ledger import ledger
 from analysis.report.scores import sections_on_scores
 from analysis.report.studies import Study
+from analysis.report.tables import template
 from analysis.report.text import RANKS, answer, counts, in_short
 from analysis.report.values import Number, clean, clean_lines
 from analysis.words.codes import GOALS
@@ -51,7 +52,7 @@ def page(tables, versions, elsewhere=(), on_no_page=()):
         for i, row in enumerate(tables["studies"])
     ]
     style, script = ((HERE / name).read_text(encoding="utf-8").strip() for name in ("page.css", "page.js"))
-    text = _template().render(
+    text = template("page.html").render(
         studies=studies,
         on_top=(on_top := _on_top(studies)),
         has_goals=(has_goals := any(study["answers"] for study in on_top)),
@@ -69,7 +70,7 @@ def page(tables, versions, elsewhere=(), on_no_page=()):
         script_hash=_hash(script),
         versions=sorted(versions.items()),
         fingerprint=fingerprint(tables),
-        rows_table=rows_table(tables),
+        row_counts=tables["row_counts"],
     )
     return "\n".join(line if line.isprintable() else _visible(line) for line in text.split("\n")) + "\n"
 
@@ -81,11 +82,11 @@ def _visible(line):
 
 def _on_top(studies):
     """Return the studies that answer on the first screen: simulated ones only where no LLM was asked."""
-    answering = [
-        study
-        for study in studies
-        if study["answers"] or any(section.headline for section in study["sections"]) or study["name"] is None
-    ]
+
+    def is_answering(study):
+        return study["answers"] or any(section.headline for section in study["sections"]) or study["name"] is None
+
+    answering = list(filter(is_answering, studies))
     return [study for study in answering if not study["is_simulated"]] or answering
 
 
@@ -101,23 +102,21 @@ def _question(studies, has_goals):
     return "Which debiasing technique should I use, on which LLM, in which domain, and how sure am I?"
 
 
+def _panels(studies):
+    return [panel for study in studies for drawing in study["drawn"] for panel in drawing.panels]
+
+
 def _llms(studies):
     """Return the ids of the LLMs that have a card or a drawing, with how they are called."""
-    called = {
-        panel.llm: panel.llm_name for study in studies for drawing in study["drawn"] for panel in drawing.panels
-    } | {llm: name for study in studies for llm, name in study["llms"].items()}
+    called = {panel.llm: panel.llm_name for panel in _panels(studies)}
+    for study in studies:
+        called |= study["llms"]
     return sorted(called.items(), key=lambda pair: pair[1].lower())
 
 
 def _texts(studies):
     """Write the texts of the dots as JSON that can stand in HTML."""
-    texts = {
-        panel.id: panel.texts
-        for study in studies
-        for drawing in study["drawn"]
-        for panel in drawing.panels
-        if panel.texts
-    }
+    texts = {panel.id: panel.texts for panel in _panels(studies) if panel.texts}
     text = json.dumps(texts, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return Markup(text.translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&"}))
 
@@ -133,13 +132,13 @@ def _claims_elsewhere(tables, on_no_page):
 
 def _study(study, i):
     domain_answers = [answer(study, domain) for domain in study.domains]
-    sections = sections_on_scores(study, f"study-{i + 1}") + sections_on_biases(study, f"study-{i + 1}")
+    id_ = f"study-{i + 1}"
     drawn = answers(study, f"answers-{i + 1}", lambda domain: unit_of(study, domain))
     return {
         "name": clean(study.name) if study.name else None,
         "title": title_of(study.name, study.documents, study.is_simulated),
-        "sections": sections,
-        "id": f"study-{i + 1}",
+        "sections": sections_on_scores(study, id_) + sections_on_biases(study, id_),
+        "id": id_,
         "is_simulated": study.is_simulated,
         "counts": counts(study),
         "in_short": in_short(study, domain_answers) if domain_answers else None,
@@ -213,13 +212,3 @@ def _as_text(value):
 
 def _hash(text):
     return "sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _template():
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.finalize = lambda value: value if hasattr(value, "__html__") else clean(value)
-    return environment.get_template("page.html")

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analysis.report.figures import draw
-from analysis.report.tables import Table, named
+from analysis.report.figures import draw, room_for_text
+from analysis.report.tables import Table, named, table_of
 from analysis.report.values import MISSING, clean
+
+MARKS = ("value", "low", "high", "inner_low", "inner_high", "llm")  # columns that are drawn
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,24 @@ class Figure:
         return self.source or named(" ".join(dict.fromkeys(table.source for table in self.tables)))
 
 
-def draw_panel(study, kind, values, label, title=None, domain=None):
+def draw_panel(study, kind, values, label, title=None, domain=None, reference=None):
     """Draw a panel, stamped where the study is simulated; `label` is what a reader hears instead of it."""
+    if reference is not None:
+        values = [{**values[0], "reference": reference}, *values[1:]]
     return draw(kind, values, label=label, title=title, domain=domain, is_simulated=study.is_simulated)
+
+
+def draw_forest(study, heading, what, values, title, axis):
+    """Draw effects around 0 with their intervals, and a dot for each LLM; `heard` is what a reader hears of a row."""
+    label = told(heading, what, ((row["name"], row["heard"]) for row in values if "heard" in row))
+    return draw_panel(study, "forest", values, label, title, axis, reference=0)
+
+
+def figure_table(study, caption, source, key, by, rows, columns, groups=()):
+    """Make the table of a figure from rows of the warehouse, as `table_of` does, with its caption as a sentence."""
+    caption = clean(caption)
+    sentence = f"{caption[:1].upper()}{caption[1:]}."
+    return table_of(study, sentence, source, key, by, rows, columns, name=caption, groups=groups)
 
 
 def tabled(study, caption, source, key, heads, rows, groups=()):
@@ -58,3 +75,12 @@ def around(values, reference):
     low, high = min(numbers), max(numbers)
     air = (high - low) * 0.04 or 5
     return [round(low - air, 6), round(high + air, 6)]
+
+
+def axis_of(values, share):
+    """Put the text of all rows beyond every mark and 0; return the domain of the axis, of which it takes a share."""
+    low, high = around([row.get(mark) for row in values for mark in MARKS], 0)
+    for row in values:
+        if "text" in row:
+            row["end"] = high
+    return room_for_text(low, high, share)

@@ -2,10 +2,12 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from analysis.report.values import Number, clean, key_text
+from analysis.report.values import MISSING, Number, clean, key_text
 
 TABLE = re.compile(r"\b(?:raw|staging|marts|inference|seeds)\.\w+")
 
@@ -47,38 +49,89 @@ class Table:
     name: str = ""
 
     def __html__(self):
-        caption = Markup("<b>Simulated.</b> {}").format(self.caption) if self.is_simulated else self.caption
-        to_right = {i for row in self.rows for i, cell in enumerate(row.cells) if isinstance(cell, Number)}
-        heads = Markup("")
-        if self.groups:
-            heads += Markup("<tr>{}</tr>").format(
-                Markup("").join(
-                    Markup('<th scope="colgroup" colspan="{}">{}</th>').format(span, text)
-                    if text
-                    else Markup('<td colspan="{}"></td>').format(span)
-                    for text, span in self.groups
-                )
-            )
-        heads += Markup("<tr>{}</tr>").format(
-            Markup("").join(
-                Markup('<th scope="col"{}>{}</th>').format(Markup(' class="n"' if i in to_right else ""), head)
-                for i, head in enumerate(self.heads)
-            )
+        conditions = (
+            name if value is True else f"{name} is null" if value is None else f"{name} = {clean(value)!r}"
+            for name, value in self.key.items()
         )
         return Markup(
-            '<div class="scroll" tabindex="0" role="region" aria-label="{}"><table data-table="{}" data-key="{}">'
-            '<caption><span class="held">{} <span class="from">From {}{}.</span></span></caption>'
-            "<thead>{}</thead>\n<tbody>{}</tbody></table></div>"
-        ).format(
-            self.name or "table",
-            self.source,
-            key_text(self.key),
-            caption,
-            named(self.source),
-            _where(self.key),
-            heads,
-            Markup("").join(map(_table_row, self.rows)),
+            template("table.html").render(
+                table=self,
+                named=named,
+                key_text=key_text,
+                conditions=" and ".join(conditions),
+                to_right={i for row in self.rows for i, cell in enumerate(row.cells) if isinstance(cell, Number)},
+            )
         )
+
+
+@cache
+def template(name):
+    """Return a template of the page: what it is given is made harmless, unless it is markup.
+
+    Parameters
+    ----------
+    name : str
+        Of a file of this folder.
+
+    Returns
+    -------
+    jinja2.Template
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.finalize = lambda value: value if hasattr(value, "__html__") else clean("" if value is None else value)
+    return environment.get_template(name)
+
+
+def table_of(study, caption, source, key, by, rows, columns, *, name, groups=()):
+    """Make a table from rows of the warehouse.
+
+    Parameters
+    ----------
+    study : Study
+    caption, source, key : object
+        As of `Table`.
+    by : sequence of str
+        The columns that pick a row.
+    rows : list of dict
+    columns : sequence of (str, callable)
+        Each head, and what makes the cell below it of a row.
+    name : str
+        What a reader hears.
+    groups : sequence of (str, int)
+        As of `Table`.
+
+    Returns
+    -------
+    Table
+    """
+    made = [Row({column: row[column] for column in by}, [cell(row) for _, cell in columns]) for row in rows]
+    return Table(caption, source, key, [head for head, _ in columns], made, list(groups), study.is_simulated, name)
+
+
+def number(column, expression=None, digits=1, **more):
+    """Return what makes a number of a row: a column, or the aggregate that gives it; its reason is the row's."""
+    return lambda row: Number(row[column], expression or column, digits, **{"reason": row.get("reason"), **more})
+
+
+def interval(*columns, **more):
+    """Return what makes a cell of a row: a number with its bounds."""
+    cells = [number(column, is_signed=True, **more) for column in columns]
+    return lambda row: Markup("{} <small>({} to {})</small>").format(*(cell(row) for cell in cells))
+
+
+def text(column):
+    """Return what makes a text of a row, harmless."""
+    return lambda row: clean(row[column] or "")
+
+
+def words(column):
+    """Return what makes a code of a row to words."""
+    return lambda row: clean(row[column] or MISSING).replace("_", " ")
 
 
 def named(source):
@@ -94,30 +147,3 @@ def named(source):
     Markup
     """
     return Markup(", ").join(Markup("<code>{}</code>").format(name) for name in dict.fromkeys(TABLE.findall(source)))
-
-
-def _table_row(row):
-    first, *rest = row.cells
-    return Markup('<tr data-key="{}"><th scope="row">{}</th>{}</tr>\n').format(
-        key_text(row.key), _shown(first), Markup("").join(map(_cell, rest))
-    )
-
-
-def _cell(cell):
-    if isinstance(cell, Number):
-        return Markup(f'<td class="n"{cell.attributes()}>{cell.content()}</td>')
-    return Markup(f"<td>{escape(_shown(cell))}</td>")
-
-
-def _shown(cell):
-    return cell if hasattr(cell, "__html__") else clean("" if cell is None else cell)
-
-
-def _where(key):
-    if not key:
-        return ""
-    conditions = [
-        name if value is True else f"{name} is null" if value is None else f"{name} = {clean(value)!r}"
-        for name, value in key.items()
-    ]
-    return Markup(" where <code>{}</code>").format(" and ".join(conditions))

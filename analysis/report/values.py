@@ -9,15 +9,7 @@ from markupsafe import Markup, escape
 from analysis.words import codes
 
 MISSING = "\N{EN DASH}"
-UNKNOWN = "no reason is given"
 SAID_ABOVE = "said above"  # the reason of a number that is not there, where the row itself gives it
-
-REASONS = codes.REASONS | {
-    "control": "it is what the others are held against",
-    "no_spread_to_change": "there is next to no spread to change",
-    "not_ranked": "it is not ranked",
-    "placebo": "held against a placebo of neutral turns",
-}
 
 
 @dataclass(frozen=True)
@@ -81,7 +73,7 @@ class Number:
         if self.value is None and self.reason == SAID_ABOVE:
             return escape(MISSING)
         if self.value is None:
-            return Markup('{}<span class="why"> {}</span>').format(MISSING, reason_text(self.reason))
+            return Markup('{}<span class="why"> {}</span>').format(MISSING, clean(codes.reasons_in_words(self.reason)))
         return escape(f"{self.text}\N{NO-BREAK SPACE}{self.unit}" if self.unit else self.text)
 
     def __html__(self):
@@ -97,13 +89,6 @@ def key_text(key):
 
 def _plain(value):
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def reason_text(reason):
-    """Say a typed reason in words."""
-    if not reason:
-        return UNKNOWN
-    return "; ".join(REASONS.get(word, clean(word).replace("_", " ")) for word in str(reason).split("; "))
 
 
 def clean(text):
@@ -139,7 +124,4 @@ def listed(parts, last="and"):
     -------
     Markup
     """
-    parts = list(parts)
-    if len(parts) < 2:
-        return Markup("").join(parts)
-    return Markup("{} {} {}").format(Markup(", ").join(parts[:-1]), last, parts[-1])
+    return Markup(codes.listed(map(escape, parts), last)) if parts else Markup("")

@@ -4,7 +4,16 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-from analysis.words.codes import ABOVE_THE_LOSS, CERTAINTY, DECISIONS, in_ways_of_counting, listed
+from analysis.words.codes import (
+    ABOVE_THE_LOSS,
+    CAVEATS,
+    CERTAINTY,
+    CONTROL,
+    DECISIONS,
+    codes_of,
+    in_ways_of_counting,
+    listed,
+)
 from analysis.words.measures import (
     arms,
     best,
@@ -20,17 +29,17 @@ from analysis.words.measures import (
 )
 from analysis.words.settling import settling
 
-NO_TECHNIQUE = "no_technique"
 ELSEWHERE = "another measure or another comparison of arms of this bias says the opposite"
 DESCRIBED = "Measures of texts describe answers, and nothing is decided on them"
+EITHER = "helps in one comparison and harms in another"
+NONE_SHOWN = "no technique is shown to make it better or worse"
 BIAS_CAVEATS = {
-    "attrition_could_reverse": "Missing answers could reverse what is said of {}.",
-    "attrition_could_change": "Had every trial been answered, the decision on {} could be another.",
+    **{code: CAVEATS[code] for code in ("attrition_could_reverse", "attrition_could_change")},
     "judge_errors_counted": (
-        "What judges get wrong is in {}: their errors add changes where there are none, and make gains look smaller. "
-        "`bais tables marts.framing_changes` says how large the share is without them (phi_corrected)."
+        "What judges get wrong is in {names}: their errors add changes where there are none, and make gains look "
+        "smaller. `bais tables marts.framing_changes` says how large the share is without them (phi_corrected)."
     ),
-    "bias_moved": "{} moves the bias of an LLM by more than the margin, so it is not called no difference.",
+    "bias_moved": "{names} moves the bias of an LLM by more than the margin, so it is not called no difference.",
 }
 SURE = 0.05  # a p value below which a bias is said to be shown, and items to differ
 
@@ -78,7 +87,7 @@ def sentences(biases, noun, corrected):
             leads, them = ("leads", "it") if len(leading) == 1 else ("lead", "them")
             yield f"{listed(leading)} {leads}: headlines speak of {them} alone. The other measures follow."
         for bias in of_kind:
-            if bias["technique"] == NO_TECHNIQUE:
+            if bias["technique"] == CONTROL:
                 yield _sentence(bias, noun)
                 if bias["measured_from"] == "judgement":
                     yield _corrected(corrected())
@@ -102,7 +111,7 @@ def headline(biases, decisions, leading, noun):
     str
     """
     told = [bias for bias in biases if bias["is_leading"]] if leading else biases  # none leads of those that describe
-    alone = [bias for bias in told if bias["technique"] == NO_TECHNIQUE and bias["value"] is not None]
+    alone = [bias for bias in told if bias["technique"] == CONTROL and bias["value"] is not None]
     alone, _ = without_mirrors(alone)
     if not alone:
         by = f" by {' or '.join(measure['measure'] for measure in leading)}" if leading else ""
@@ -184,16 +193,14 @@ def _helpers(decisions):
     decisions = [decision for decision in decisions if decision["is_leading"]]
     decided = decided_by_leading(decisions)
     phrases = [f"{word} {', '.join(decided[word])}" for word in ("use", "avoid") if decided[word]]
-    phrases += (
-        [f"{', '.join(decided['either'])} helps in one comparison and harms in another"] if decided["either"] else []
-    )
+    phrases += [f"{', '.join(decided['either'])} {EITHER}"] if decided["either"] else []
     turned = {decision["name"] for decision in decisions if "bias_reversed" in codes_of(decision)}.difference(
         *decided.values()
     )
     phrases += [f"{name} turns the bias round, and is not recommended" for name in sorted(turned)]
     if not decisions:
         return "No technique was asked"
-    text = "; ".join(phrases) or "no technique is shown to make it better or worse"
+    text = "; ".join(phrases) or NONE_SHOWN
     return text[0].upper() + text[1:]
 
 
@@ -340,7 +347,7 @@ def notes(biases, decisions, sensitivity, next_steps, shown):
     yield from _above_the_loss(decisions, shown)
     for code, caveat in BIAS_CAVEATS.items():
         if names := [_named(decision) for decision in decisions if code in codes_of(decision)]:
-            yield caveat.format(listed(names))
+            yield caveat.format(names=listed(names))
 
 
 def _nearer(decisions, shown):
@@ -364,11 +371,6 @@ def _compared(row, technique="technique", control="control"):
 
 def _named(decision):
     return f"{decision['name']} ({named(decision)}, {arms(decision)})"
-
-
-def codes_of(row):
-    """Return the codes of a row's reason."""
-    return (row["reason"] or "").split("; ")
 
 
 def _above_the_loss(decisions, shown):

@@ -114,6 +114,13 @@ REASONS = {
     "price_not_known": "no price is known of an LLM",
     "not_of_every_llm": "not every LLM's calls were recorded",
 }
+ALL_REASONS = REASONS | {
+    "control": "it is what the others are held against",
+    "no_spread_to_change": "there is next to no spread to change",
+    "not_ranked": "it is not ranked",
+    "placebo": "held against a placebo of neutral turns",
+}
+NO_REASON = "no reason is given"
 CAVEATS = {
     "llms_differ": "The LLMs asked differ on {names}: some gain and others lose more than the margin.",
     "attrition_could_reverse": "Missing answers could reverse what is said of {names}.",
@@ -157,6 +164,37 @@ def listed(words, conjunction="and"):
     return f"{', '.join(others)} {conjunction} {last}" if others else last
 
 
+def codes_of(row):
+    """Return the codes of a row's reason.
+
+    Parameters
+    ----------
+    row : dict
+
+    Returns
+    -------
+    list of str
+    """
+    return (row.get("reason") or "").split("; ")
+
+
+def reasons_in_words(reason):
+    """Say why a number is not there; a code that nobody put in words with spaces.
+
+    Parameters
+    ----------
+    reason : str or None
+        Codes separated by semicolons.
+
+    Returns
+    -------
+    str
+    """
+    return (
+        "; ".join(ALL_REASONS.get(code, code.replace("_", " ")) for code in reason.split("; ")) if reason else NO_REASON
+    )
+
+
 def in_words(reason):
     """Say why something is null, or what limits it.
 
@@ -171,7 +209,7 @@ def in_words(reason):
         What is known of these codes, in words; an unknown one as it is.
     """
     codes = [code for code in (reason or "").split("; ") if code and code not in ("control", "placebo")]
-    return "; ".join(REASONS.get(code, code) for code in codes) or "no reason is given"
+    return "; ".join(REASONS.get(code, code) for code in codes) or NO_REASON
 
 
 def counted_otherwise(switch, value):

@@ -14,6 +14,7 @@ from analysis.words.codes import (
     DECISIONS,
     GOALS,
     REASONS,
+    codes_of,
     has_rivals,
     in_ways_of_counting,
     in_words,
@@ -254,11 +255,9 @@ def _answer(evidence, goal):
     n = len(evidence.llms)
     if not rows:
         compared_rows = [row for row in evidence.places if row["goal"] == leading and row["comparison"] == "control"]
-        codes = {
-            code for row in compared_rows or evidence.rankings for code in (row["reason"] or "").split("; ")
-        } & set(REASONS)
+        codes = {code for row in compared_rows or evidence.rankings for code in codes_of(row)} & set(REASONS)
         return f"{label}: no evidence on any technique: {in_words('; '.join(sorted(codes)) or 'nothing_to_rank')}."
-    if all("too_few_llms" in (row["certainty"], *_codes(row)) for row in rows):
+    if all("too_few_llms" in (row["certainty"], *codes_of(row)) for row in rows):
         most = max(row["n_llms"] for row in rows)
         only = f"only {n} {noun}s were asked" if n > 1 else f"only one {noun} was asked"
         if most < n:
@@ -471,13 +470,11 @@ def _prediction(evidence, leading):
     if not predictions:
         if not rows:
             return None
-        few = any("too_few_llms" in _codes(row) for row in rows)
+        few = any("too_few_llms" in codes_of(row) for row in rows)
         why = f"that takes {FIVE} LLMs" if few else in_words(rows[0]["reason"])
         return f"What an LLM that nobody asked would gain cannot be predicted: {why}."
-    best, unit = (
-        max(predictions, key=lambda row: (row["p_best_new_llm"] or 0, row["technique"])),
-        evidence.goals[leading].unit,
-    )
+    best = max(predictions, key=lambda row: (row["p_best_new_llm"] or 0, row["technique"]))
+    unit = evidence.goals[leading].unit
     whom = f"For {evidence.llm or 'one more LLM like these'}"
     drawn = f"{whom}, its own trials drawn towards the other LLMs" if best["llm"] else whom
     is_best = f"the likeliest to be best (probability {probability(best['p_best_new_llm'])}), and "
@@ -526,9 +523,9 @@ def _ways_of_counting(evidence, leading):
 def _caveats(evidence, leading):
     rows = evidence.of(leading) + evidence.of(leading, own=True)
     rows = [row for row in rows if {row["decision"], row["decision_asked"]} & {"use", "avoid", "equivalent"} or
-            "reading_would_change" in _codes(row)]  # fmt: skip
+            "reading_would_change" in codes_of(row)]  # fmt: skip
     for code, text in CAVEATS.items():
-        names = list(dict.fromkeys(row["name"] for row in rows if code in _codes(row)))
+        names = list(dict.fromkeys(row["name"] for row in rows if code in codes_of(row)))
         if names:
             yield text.format(names=listed(names))
     elsewhere = [row for row in rows if row["certainty"] == "contradicted_elsewhere"]
@@ -575,10 +572,6 @@ def _control(row):
 
 def _names(rows, conjunction="and"):
     return listed((row["name"] for row in rows), conjunction)
-
-
-def _codes(row):
-    return (row["reason"] or "").split("; ")
 
 
 def _noun(evidence):

@@ -22,10 +22,14 @@ def named(bias: dict) -> str:
     return bias["measure"] if bias["instrument"] is None else f"{bias['measure']} ({bias['instrument']})"
 
 
+def unit_of(bias: dict) -> str | None:
+    """Name the unit of a measure's differences; null where it is that of the answers."""
+    return "pp" if is_share(bias) else f"% of the mean in {bias['relative_to']}" if bias.get("relative_to") else None
+
+
 def with_unit(bias: dict) -> str:
     """Name a measure with its instrument and the unit of its differences."""
-    unit = "pp" if is_share(bias) else f"% of the mean in {bias['relative_to']}" if bias.get("relative_to") else None
-    details = ", ".join(filter(None, (bias["instrument"], unit)))
+    details = ", ".join(filter(None, (bias["instrument"], unit_of(bias))))
     return f"{bias['measure']} ({details})" if details else bias["measure"]
 
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from analysis.words.changes import sentences
 from analysis.words.codes import GOALS
+from analysis.words.conclusions import LABELS
 from analysis.writing.documents import MINUS, filters, written
 from analysis.writing.facts import exact, is_number, leaves
 from analysis.writing.markdown import (
@@ -24,9 +25,9 @@ from analysis.writing.markdown import (
     stated,
 )
 from analysis.writing.numbers import PERCENT, THRESHOLDS, citation, number_problems
-from analysis.writing.paper_facts import DECISIONS, FORETOLD, PLACEBO, REFERENCES
+from analysis.writing.paper_facts import COMPARISONS, REFERENCES, named_in_unit
 
-LABEL = re.compile(rf"(?<![A-Za-z-])(?:{'|'.join(DECISIONS.values())})(?![A-Za-z-])")
+LABEL = re.compile(rf"(?<![A-Za-z-])(?:{'|'.join(LABELS.values())})(?![A-Za-z-])")
 KINDS = {"domains": "domain", "techniques": "technique", "llms": "llm"}
 CONTROL = "No technique"
 CONTROL_IN_TEXT = re.compile(
@@ -263,7 +264,8 @@ def _label_problems(sections, facts, names):
             for domain, of_domain in facts["domains"].items()
             if domain in meant.get("domain", facts["domains"])
             for technique, _, by in [
-                *_decided(of_domain), *(_against_placebo(of_domain) if "placebo" in sentence.lower() else [])
+                *_decided(of_domain),
+                *(_decided(of_domain, COMPARISONS["placebo"]) if "placebo" in sentence.lower() else []),
             ]
             if technique in (meant.get("technique", set()) - {CONTROL} or of_domain["techniques"])
             for column in columns
@@ -311,18 +313,6 @@ def _decided(domain, name="by"):
     ]
 
 
-def _against_placebo(domain):
-    return _decided(domain, f"{PLACEBO}_by")
-
-
-def _confounded(domain):
-    return _decided(domain, "confounded_by")
-
-
-def _foretold(domain):
-    return _decided(domain, f"{FORETOLD}_by")
-
-
 def _changes(post_hoc_changes):
     """Say what people withdrew or reread, each sentence after a space."""
     lines = sentences(post_hoc_changes, lambda value, *_: _shown(value), _markdown_text)
@@ -331,9 +321,8 @@ def _changes(post_hoc_changes):
 
 def _in_unit(by, name, goal):
     """Print what a decision stands on, in the unit of its goal."""
-    unit = GOALS[goal].unit
-    value = by[f"{name}_{'percent' if unit == '%' else unit}"]
-    return "not computed" if value is None else f"{_shown(value)} {unit}"
+    value = by[named_in_unit(name, goal)]
+    return "not computed" if value is None else f"{_shown(value)} {GOALS[goal].unit}"
 
 
 def _why(fact):
@@ -346,5 +335,5 @@ def _spoken(name):
 
 FILTERS = filters(
     _shown, _setting, _spoken, _p_value, _why,
-    _reasons_of_nulls, _decided, _against_placebo, _confounded, _foretold, _in_unit, _changes,
+    _reasons_of_nulls, _decided, _in_unit, _changes,
 ) | {"text": _markdown_text}  # fmt: skip

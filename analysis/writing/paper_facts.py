@@ -4,17 +4,13 @@ from collections import Counter
 
 from analysis.claims.checks import HOLDS, KINDS, RECOMPUTES
 from analysis.words.changes import counted
-from analysis.words.codes import CAVEATS, CERTAINTY, CONTRADICTED, GOALS, in_words
+from analysis.words.codes import CERTAINTY, GOALS, in_words
+from analysis.words.conclusions import LABELS, conclusion
 
-DECISIONS = {"use": "USE", "avoid": "AVOID", "equivalent": "EQUIVALENT", "no_evidence": "NO EVIDENCE"}
 ALONE = "without a technique"
-PLACEBO, FORETOLD = "against_the_placebo", "for_an_llm_that_nobody_asked"
-TOO_FEW = "Fewer than five LLMs were asked there, so that nothing is decided about LLMs in general."
-RARE = "EQUIVALENT means on average, unless rare LLMs differ."
-LIMITS = {
-    "contradicted_elsewhere": CONTRADICTED,
-    **{code: CAVEATS[code] for code in ("attrition_could_reverse", "reading_would_change")},
-}
+# a comparison that decides, one with a placebo, a confounded one, and what is foretold, at the start of a fact's name
+COMPARISONS = {"control": "by", "placebo": "against_the_placebo_by", "confounded": "confounded_by"}
+FORETOLD = "for_an_llm_that_nobody_asked_by"
 REFERENCES = (
     ("Jacowitz", "1995", "Jacowitz, K. E. & Kahneman, D. (1995). Measures of anchoring in estimation tasks. "
      "Personality and Social Psychology Bulletin 21(11), 1161-1166."),
@@ -156,7 +152,7 @@ def _domain(domain, rows, named):
         **_asked(attrition, of("changes")),
         "techniques": techniques,
         "llms": llms,
-        "conclusion": _conclusion(domain, rankings, decisions, named),
+        "conclusion": conclusion(domain, rankings, decisions, named),
     }
 
 
@@ -172,17 +168,16 @@ def _technique(ranking, decisions, predictions, named):
     facts = {
         "n_trials": ranking["n_trials"],
         "n_llms": ranking["n_llms"],
-        **{f"{goal}_{_unit(goal)}": _rounded(ranking[goal]) for goal in GOALS},
+        **{named_in_unit(goal, goal): _rounded(ranking[goal]) for goal in GOALS},
         "error_without_an_anchor_percent": _rounded(ranking["error_unanchored"]),
         **{f"rank_by_{goal}": ranking[f"rank_by_{goal}"] for goal in GOALS},
         **_reason(ranking),
     }
     for row in decisions:
-        name = {"placebo": f"{PLACEBO}_by", "confounded": "confounded_by"}.get(row["comparison"], "by")
-        facts[f"{name}_{row['goal']}"] = _decision(row, named)
+        facts[f"{COMPARISONS.get(row['comparison'], 'by')}_{row['goal']}"] = _decision(row, named)
     for row in predictions:
         if row["gain"] is not None:
-            facts[f"{FORETOLD}_by_{row['goal']}"] = {
+            facts[f"{FORETOLD}_{row['goal']}"] = {
                 "held_against": named.get(row["control"], row["control"]),
                 **_in_unit(row, expected_loss="expected_loss", gain="gain", low="gain_low", high="gain_high"),
                 "probability_of_being_better_than_its_control_percent": _percent(row["p_better_than_control"]),
@@ -194,8 +189,8 @@ def _technique(ranking, decisions, predictions, named):
 def _decision(row, named):
     """What is decided, of whom, and on what; nothing is decided of a confounded comparison."""
     decided = {
-        "decision": DECISIONS.get(row["decision"]),
-        "decision_of_the_llms_asked": DECISIONS.get(row["decision_asked"]),
+        "decision": LABELS.get(row["decision"]),
+        "decision_of_the_llms_asked": LABELS.get(row["decision_asked"]),
         "how_sure": CERTAINTY.get(row["certainty"]),
     }
     return {
@@ -220,68 +215,26 @@ def _decision(row, named):
     }  # fmt: skip
 
 
-def _unit(goal):
-    return "percent" if GOALS[goal].unit == "%" else GOALS[goal].unit
+def named_in_unit(name, goal):
+    """Return the name of a fact that is in the unit of a goal.
+
+    Parameters
+    ----------
+    name, goal : str
+
+    Returns
+    -------
+    str
+    """
+    return f"{name}_{'percent' if GOALS[goal].unit == '%' else GOALS[goal].unit}"
 
 
 def _in_unit(row, **columns):
-    return {f"{name}_{_unit(row['goal'])}": _rounded(row[column]) for name, column in columns.items()}
+    return {named_in_unit(name, row["goal"]): _rounded(row[column]) for name, column in columns.items()}
 
 
 def _reason(row):
     return {"reason": row["reason"]} if row.get("reason") else {}
-
-
-def _conclusion(domain, rankings, decisions, named):
-    """Say without numbers what the evidence comes to; a paper has to say so word for word."""
-
-    def first(goal):
-        return " and ".join(named[row["technique"]] for row in rankings if row[f"rank_by_{goal}"] == 1)
-
-    nearest, closest = first("displacement"), first("gap")
-    spoken = domain.replace("_", " ")
-    if not nearest or not closest:
-        reasons = sorted({word for row in rankings for word in (row["reason"] or "").split("; ")} - {"", "not_ranked"})
-        why = f" ({', '.join(reasons).replace('_', ' ')})" if reasons else ""
-        sentences = [f"In the domain {spoken} no technique can be ranked by displacement and by gap{why}."]
-    elif nearest == closest:
-        sentences = [f"In the domain {spoken}, {nearest} shows the smallest displacement and the smallest gap."]
-    else:
-        agree = "disagree" if rankings[0]["metrics_disagree"] else "share a winner"
-        sentences = [
-            f"In the domain {spoken}, {nearest} shows the smallest displacement and {closest} the smallest gap: the "
-            f"two goals {agree}."
-        ]
-    if any("too_few_llms" in _codes(row) for row in decisions):
-        sentences.append(TOO_FEW)
-    for goal, definition in GOALS.items():
-        rows = [row for row in decisions if row["goal"] == goal]
-        population, sample = (_listed(rows, column, named) for column in ("decision", "decision_asked"))
-        if population:
-            beside = f"; of the LLMs asked and no others: {sample}" if sample else ""
-            sentences.append(
-                f"By {goal} ({definition.measures}), the decisions in the domain {spoken} about LLMs like those asked "
-                f"are: {population}{beside}."
-            )
-    if any(row["decision"] == "equivalent" for row in decisions):
-        sentences.append(RARE)
-    for code, words in LIMITS.items():
-        names = dict.fromkeys(named[row["technique"]] for row in decisions if code in _codes(row))
-        if names:
-            sentences.append(words.format(names=", ".join(names)))
-    return " ".join(sentences)
-
-
-def _listed(rows, column, named):
-    decided = {
-        label: [named[row["technique"]] for row in rows if row[column] == decision]
-        for decision, label in DECISIONS.items()
-    }
-    return "; ".join(f"{label} for {', '.join(names)}" for label, names in decided.items() if names)
-
-
-def _codes(row):
-    return {row["certainty"], *(row["reason"] or "").split("; ")}
 
 
 def _rounded(value, digits=1):
