@@ -12,7 +12,7 @@ def open(path=None):
     Returns
     -------
     bais.frames.Tables
-        `bais.open()["marts.baselines"]` is that table, `bais.open().sql("select 1")` what a query gives.
+        `bais.open()["marts.conditions"]` is that table, `bais.open().sql("select 1")` what a query gives.
     """
     from bais.frames import Tables
 

@@ -45,16 +45,15 @@ MOST_ROWS = 500
 # at most 25 tables, by what a user asks
 QUESTIONS = {
     "What should I use?": (
-        "inference.decisions", "inference.predictions", "inference.multiverse", "marts.technique_rankings",
+        "inference.decisions", "inference.predictions", "inference.multiverse", "marts.effects",
         "marts.technique_costs",
     ),
     "What was answered?": (
-        "marts.trials", "marts.counts", "marts.baselines", "marts.anchored_conditions",
-        "marts.losses", "marts.outcomes", "inference.outcome_contrasts",
+        "marts.trials", "marts.counts", "marts.conditions", "marts.outcomes", "inference.outcome_contrasts",
     ),
     "How sure?": ("inference.intervals", "inference.contrasts", "inference.llm_contrasts", "inference.power"),
     "Who did not answer?": (
-        "marts.attrition", "marts.attrition_bounds", "marts.quarantined_trials", "marts.post_hoc_changes",
+        "marts.attrition", "marts.quarantined_trials", "marts.post_hoc_changes",
     ),
     "Does it hold?": ("marts.claim_checks", "marts.claim_trials", "marts.drift", "marts.human_comparisons"),
 }  # fmt: skip
@@ -81,7 +80,7 @@ def sql(form: str, query: str | None) -> None:
     except UnicodeError:
         raise UserError(NOT_TEXT) from None
     if not query.strip():
-        raise UserError('there is no query: give one, as in bais sql "from marts.baselines"')
+        raise UserError('there is no query: give one, as in bais sql "from marts.conditions"')
     answer(query, form)
 
 
@@ -216,7 +215,7 @@ def _history(path: Path) -> Iterator[None]:
 @click.command()
 @format_option()
 @click.option("--all", "every", is_flag=True, help="also those that papers, people, news and the ledger need")
-@click.argument("name", required=False, metavar="[NAME]", help="such as baselines or marts.baselines")
+@click.argument("name", required=False, metavar="[NAME]", help="such as conditions or marts.conditions")
 def tables(form: str, every: bool, name: str | None) -> None:
     """List the tables that answer a question, or the columns of one, or of one of `raw`."""
     if name:

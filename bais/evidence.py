@@ -3,7 +3,7 @@
 from analysis.words.domains import Evidence
 from bais.places import goals_of
 from bais.settle import next_study
-from bais.warehouse import ANCHORING, records, values
+from bais.warehouse import records, values
 
 # Trials and what is computed of them: in one domain or of one measure, or in all.
 OF_DOMAIN = "study = $study and paradigm = $paradigm and coalesce(domain = $domain, $domain is null)"
@@ -64,7 +64,7 @@ from (select unnest($techniques::varchar[]) as technique)
 left join (from marts.technique_costs where study = $study and list_contains($llms::varchar[], llm)) using (technique)
 group by technique
 """
-RANKINGS = "from marts.technique_rankings where study = $study and domain = $domain and llm is null order by technique"
+RANKINGS = f"from marts.effects where {OF_DOMAIN} and llm is null and vignette is null order by technique, goal"
 # What would settle an open decision, of a warehouse that knows it.
 NEXT_STEPS = f"""
 from inference.power where design = 'to_settle' and {OF_MEASURE}
@@ -74,13 +74,9 @@ TRIALS_ASKED = (
     f"select llm, sum(n_asked)::bigint as n_asked from marts.attrition where {OF_DOMAIN} group by llm order by llm"
 )
 CHANGES = f"from marts.post_hoc_changes where {OF_DOMAIN} order by all"
-WITHOUT_BASELINE = """
-select distinct llm from marts.technique_rankings
-where study = $study and domain = $domain and llm is not null and contains(reason, 'no_baseline')
-union
-select distinct llm from marts.losses
-where study = $study and domain = $domain
-group by llm having bool_and(coalesce(contains(reason, 'baseline_below_10'), false))
+WITHOUT_BASELINE = f"""
+select llm from marts.effects where {OF_DOMAIN} and vignette is not null
+group by llm having bool_and(coalesce(regexp_matches(reason, 'no_baseline|baseline_below_10'), false))
 order by llm
 """
 SOURCES = f"select distinct source from marts.trials where {OF_DOMAIN} and role is null order by source"
@@ -96,14 +92,13 @@ def evidence_on(warehouse, place: dict, llm: str | None = None, goal: str | None
     techniques = sorted({row["technique"] for row in places})
     costs = {"techniques": techniques, "llms": [llm] if own else llms, "study": place["study"]}
     base, goals = goals_of(warehouse, place["study"], place["paradigm"])
-    is_anchoring = place["paradigm"] == ANCHORING
     following = next_study(warehouse, place, goal or next(iter(goals)), next(iter(goals)))
     return Evidence(
         domain=place["domain"], paradigm=place["paradigm"], llm=llm, is_asked=llm in (None, *place["llms"]),
         places=places, own=own, llms=llms, is_simulated=place["is_simulated"],
         predictions=records(warehouse, PREDICTIONS, of_llm) or records(warehouse, PREDICTIONS, keys),
-        without_baseline=values(warehouse, WITHOUT_BASELINE, keys) if is_anchoring else [],
-        rankings=records(warehouse, RANKINGS, keys) if is_anchoring else [],
+        without_baseline=values(warehouse, WITHOUT_BASELINE, keys),
+        rankings=records(warehouse, RANKINGS, keys),
         costs={row.pop("technique"): row for row in records(warehouse, COSTS, costs)},
         next_steps=records(warehouse, NEXT_STEPS, keys),
         study_file=following.sentence, unaskable=not following.can_be_asked,

@@ -9,7 +9,7 @@ from ingest.warehouse import connect, warehouse_path
 
 
 class Tables(Mapping):
-    """The public tables by name, such as `marts.baselines`; each is read when it is asked for.
+    """The public tables by name, such as `marts.conditions`; each is read when it is asked for.
 
     Parameters
     ----------

@@ -48,7 +48,8 @@ def headlines(study: str | None, is_brief: bool) -> None:
     with marts() as warehouse:
         rankings = records(
             warehouse,
-            f"from marts.technique_rankings where llm is null and {IS_A_STUDY} order by study, domain, technique",
+            f"from marts.effects where paradigm = 'anchoring' and llm is null and vignette is null and {IS_A_STUDY} "
+            "order by study, domain, technique, goal",
         )
         places = records(
             warehouse,

@@ -41,7 +41,7 @@ COMMANDS = {
     },
     "Ask": {
         "sql": ("ask", "ask the warehouse in SQL, read-only; without a query a prompt, or the query on stdin"),
-        "tables": ("ask", "list the public tables, or the columns of one, such as marts.baselines or raw.calls"),
+        "tables": ("ask", "list the public tables, or the columns of one, such as marts.conditions or raw.calls"),
         "trial": ("trials", "show one trial: what was asked, what was answered, and what became of it"),
         "trials": ("trials", "list trials"),
     },

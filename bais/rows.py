@@ -15,12 +15,20 @@ select study, bool_or(source = 'simulated') as is_simulated, list(distinct sourc
 from marts.trials where {IS_A_STUDY} and left_out_because is null group by study order by study
 """
 
+UNDER_ANCHORS = """paradigm = 'anchoring' and study = $study and technique = 'no_technique' and arm in ('low', 'high')
+    and row_set = 'accepted' and temperature_scope = 'pooled' and n_trials > 0"""
 # What a paper may say: the recommended specification, over all LLMs of the study.
 PAPER = {
     "techniques": "select technique, display_name from seeds.techniques",
     "rankings": """
-        from marts.technique_rankings where study = $study and llm is null
-        order by domain, technique != 'no_technique', rank_by_displacement nulls last, technique
+        select
+            domain, technique, map(list(goal), list(loss)) as losses, map(list(goal), list(rank)) as ranks,
+            max(base_loss) as base_loss, max(n_trials) as n_trials, max(n_llms) as n_llms,
+            bool_or(goals_disagree) filter (where goal = 'gap') as goals_disagree,
+            any_value(reason) filter (where goal = 'displacement') as reason
+        from marts.effects where paradigm = 'anchoring' and study = $study and llm is null and vignette is null
+        group by domain, technique
+        order by domain, technique != 'no_technique', ranks['displacement'] nulls last, technique
     """,
     "decisions": """
         from inference.decisions
@@ -32,19 +40,26 @@ PAPER = {
         order by domain, goal, technique, control
     """,
     "baselines": """
-        from marts.baselines
+        select domain, llm, vignette, mean, n_trials, response_unit from marts.conditions
         left join (select study, vignette, any_value(response_unit) as response_unit from marts.trials group by all)
             using (study, vignette)
-        where study = $study and temperature_scope = 'pooled' order by domain, llm, vignette
+        where paradigm = 'anchoring' and study = $study and is_baseline and row_set = 'accepted'
+            and temperature_scope = 'pooled' and n_trials > 0
+        order by domain, llm, vignette
     """,
-    "conditions": """
-        select domain, llm, vignette, anchor_direction, mean_response, n_trials from marts.anchored_conditions
-        where study = $study and technique = 'no_technique' and temperature_scope = 'pooled'
-            and mean_response is not null
-        order by domain, llm, vignette, anchor_direction desc
+    "conditions": f"""
+        select domain, llm, vignette, arm, mean, n_trials from marts.conditions where {UNDER_ANCHORS}
+        order by domain, llm, vignette, arm desc
     """,
-    "spreads": """
-        from marts.spreads where study = $study and technique = 'no_technique' order by domain, llm, vignette
+    "spreads": f"""
+        select
+            domain, llm, vignette,
+            max(mean) filter (where arm = 'high') - max(mean) filter (where arm = 'low') as spread,
+            max(percent_of_baseline) filter (where arm = 'high')
+            - max(percent_of_baseline) filter (where arm = 'low') as spread_pp,
+            case when spread is null then 'missing_direction' when spread_pp is null then 'no_baseline' end as reason
+        from marts.conditions where {UNDER_ANCHORS}
+        group by domain, llm, vignette order by domain, llm, vignette
     """,
     "attrition": f"""
         select domain, vignette, sum(columns('n_.*'))::bigint from marts.attrition

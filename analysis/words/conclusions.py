@@ -18,7 +18,7 @@ def conclusion(domain, rankings, decisions, named):
     ----------
     domain : str
     rankings : list of dict
-        Rows of `marts.technique_rankings` of the domain, over LLMs.
+        Of each technique of the domain `losses` and `ranks` by goal, `goals_disagree` and `reason`: of all LLMs together.
     decisions : list of dict
         Rows of `inference.decisions` of what is ranked there, against its control.
     named : dict of str to str
@@ -51,7 +51,7 @@ def conclusion(domain, rankings, decisions, named):
 
 def _first_places(domain, rankings, named):
     nearest, closest = (
-        " and ".join(named[row["technique"]] for row in rankings if row[f"rank_by_{goal}"] == 1)
+        " and ".join(named[row["technique"]] for row in rankings if row["ranks"][goal] == 1)
         for goal in ("displacement", "gap")
     )
     if not nearest or not closest:
@@ -60,7 +60,7 @@ def _first_places(domain, rankings, named):
         return f"In the domain {domain} no technique can be ranked by displacement and by gap{why}."
     if nearest == closest:
         return f"In the domain {domain}, {nearest} shows the smallest displacement and the smallest gap."
-    agree = "disagree" if rankings[0]["metrics_disagree"] else "share a winner"
+    agree = "disagree" if rankings[0]["goals_disagree"] else "share a winner"
     return (
         f"In the domain {domain}, {nearest} shows the smallest displacement and {closest} the smallest gap: the two "
         f"goals {agree}."

@@ -60,7 +60,7 @@ class Evidence:
     llms, without_baseline : list of str
         Who was asked; of these, who has no baseline.
     rankings : list of dict
-        Rows of `marts.technique_rankings`.
+        Rows of `marts.effects` over LLMs and vignettes.
     costs : dict of str to dict
         By technique: `cost_usd_per_1000` and `reason`.
     next_steps : list of dict

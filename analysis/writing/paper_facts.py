@@ -136,11 +136,8 @@ def _domain(domain, rows, named):
         for row in rankings
     }
     of_llms = [
-        *((row, "baseline", _mean(row, "baseline")) for row in of("baselines")),
-        *(
-            (row, f"mean under {row['anchor_direction']} anchor {ALONE}", _mean(row, "mean_response"))
-            for row in of("conditions")
-        ),
+        *((row, "baseline", _mean(row)) for row in of("baselines")),
+        *((row, f"mean under {row['arm']} anchor {ALONE}", _mean(row)) for row in of("conditions")),
         *((row, f"high less low anchor {ALONE}", _spread(row)) for row in of("spreads")),
     ]
     llms = {}
@@ -156,8 +153,8 @@ def _domain(domain, rows, named):
     }
 
 
-def _mean(row, column):
-    return {"mean": _rounded(row[column], 2), "n_trials": row["n_trials"]}
+def _mean(row):
+    return {"mean": _rounded(row["mean"], 2), "n_trials": row["n_trials"]}
 
 
 def _spread(row):
@@ -168,9 +165,9 @@ def _technique(ranking, decisions, predictions, named):
     facts = {
         "n_trials": ranking["n_trials"],
         "n_llms": ranking["n_llms"],
-        **{named_in_unit(goal, goal): _rounded(ranking[goal]) for goal in GOALS},
-        "error_without_an_anchor_percent": _rounded(ranking["error_unanchored"]),
-        **{f"rank_by_{goal}": ranking[f"rank_by_{goal}"] for goal in GOALS},
+        **{named_in_unit(goal, goal): _rounded(ranking["losses"][goal]) for goal in GOALS},
+        "error_without_an_anchor_percent": _rounded(ranking["base_loss"]),
+        **{f"rank_by_{goal}": ranking["ranks"][goal] for goal in GOALS},
         **_reason(ranking),
     }
     for row in decisions:
