@@ -18,7 +18,7 @@ def conclusion(domain, rankings, decisions, named):
     ----------
     domain : str
     rankings : list of dict
-        Of each technique of the domain `losses` and `ranks` by goal, `goals_disagree` and `reason`: of all LLMs together.
+        Of each technique of the domain, over LLMs: `losses` and `ranks` by goal, `goals_disagree` and `reason`.
     decisions : list of dict
         Rows of `inference.decisions` of what is ranked there, against its control.
     named : dict of str to str
