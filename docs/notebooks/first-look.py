@@ -23,16 +23,16 @@ decisions = tables.sql(
 print(decisions.to_string(index=False))
 
 # %% How far an anchor moves the average answer of each LLM, in percent of what it says without one
-rankings = tables["marts.technique_rankings"]
-of_llms = rankings[rankings["llm"].notna() & rankings["displacement"].notna()]
+effects = tables["marts.effects"]
+of_llms = effects[(effects["goal"] == "displacement") & effects["llm"].notna() & effects["vignette"].isna()]
 chart = (
     alt.Chart(of_llms)
     .mark_circle(size=60, opacity=0.7)
     .encode(
-        x=alt.X("displacement:Q", title="displacement (pp)"),
+        x=alt.X("loss:Q", title="displacement (pp)"),
         y=alt.Y("technique:N", title=None),
         color=alt.Color("llm:N", legend=None),
-        tooltip=["llm", "technique", "displacement", "n_trials"],
+        tooltip=["llm", "technique", "loss", "n_trials"],
         row=alt.Row("study:N", title=None),
         column=alt.Column("domain:N", title=None),
     )
