@@ -238,7 +238,7 @@ def _rates(study, alteration, rows):
     ]
     key = {"study": study.name, "alteration": alteration}
     by = ("llm", "technique", "period")
-    table = figure_table(study, words, "inference.alteration_and_people", key, by, rows, columns)
+    table = figure_table(study, words, "people.alteration_and_people", key, by, rows, columns)
     plain = [row["rate"] for row in rows if row["technique"] == NO_TECHNIQUE and row["rate"] is not None]
     range_ = f"{100 * min(plain):.0f} to {100 * max(plain):.0f} % of cases" if plain else "no case could be counted"
     title = f"{words.split(':')[0].capitalize()}: with a plain prompt, {range_}, by LLM"

@@ -371,7 +371,7 @@ def sacd_figure(study, domain):
         key = {"study": study.name, "domain": domain, "technique": SACD}
         scopes = {"row_set": "accepted", "baseline_scope": "pooled", "temperature_scope": "pooled", "weighting": "llm"}
         return lambda row: Number(
-            of_llms[row["llm"]][end], "avg(percent_of_baseline)", table="marts.technique_effects",
+            of_llms[row["llm"]][end], "avg(percent_of_baseline)", table="papers.technique_effects",
             key={**key, "llm": row["llm"], "anchor_direction": end, **scopes},
         )  # fmt: skip
 

@@ -301,7 +301,7 @@ def counts(study):
     key = {"study": study.name}
     if scored := study.rows("scored"):
         n_questions, n_variations, n_llms = (
-            Number(scored[0][f"n_{noun}s"], f"count(distinct {noun})", 0, table="marts.anchor_effects",
+            Number(scored[0][f"n_{noun}s"], f"count(distinct {noun})", 0, table="papers.anchor_effects",
                    key=key | {"evidence_from": "scores"})
             for noun in ("question", "variation", "llm")
         )  # fmt: skip

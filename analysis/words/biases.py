@@ -37,7 +37,7 @@ BIAS_CAVEATS = {
     **{code: CAVEATS[code] for code in ("attrition_could_reverse", "attrition_could_change")},
     "judge_errors_counted": (
         "What judges get wrong is in {names}: their errors add changes where there are none, and make gains look "
-        "smaller. `bais tables marts.framing_changes` says how large the share is without them (phi_corrected)."
+        "smaller. `bais tables content.framing_changes` says how large the share is without them (phi_corrected)."
     ),
     "bias_moved": "{names} moves the bias of an LLM by more than the margin, so it is not called no difference.",
 }

@@ -51,6 +51,20 @@ def sql_files() -> dict[str, Path]:
 
 
 @functools.cache
+def model_relations() -> dict[str, str]:
+    """Return where dbt makes each model, such as `marts.trials`, by its name: as the innermost of its folders says."""
+    relations = {}
+    for path in (ROOT / "models").rglob("*"):
+        schema, settings = None, declarations(PROJECT)["models"]["bais"]
+        for part in (*path.relative_to(ROOT / "models").parent.parts, path.stem):
+            settings = settings.get(part, {})
+            schema = settings.get("+schema", schema)
+        if schema and path.suffix in (".sql", ".py"):
+            relations[path.stem] = f"{schema}.{path.stem}"
+    return relations
+
+
+@functools.cache
 def seed_types() -> dict[str, dict[str, str]]:
     """Return the types of the columns of each seed."""
     return {seed["name"]: seed["config"]["column_types"] for seed in declarations(SEED_TYPES)["seeds"]}

@@ -378,7 +378,7 @@ def test_the_analysis_equals_the_marts(new_warehouse, tmp_path):
     values = {"too low": -1, "just right": 0, "too high": 1}
     evaluations = new_warehouse.query(
         "select trial_id, any_value(value) filter (where measure = 'prosecutor_evaluation'), "
-        "any_value(value) filter (where measure = 'defense_attorney_evaluation') from marts.evaluations group by all"
+        "any_value(value) filter (where measure = 'defense_attorney_evaluation') from papers.evaluations group by all"
     )
     assert sorted(evaluations) == sorted(
         (line["trialId"], values[line["result"]["prosecutorEvaluation"]],
@@ -509,7 +509,7 @@ def test_results_of_an_experiment_of_ones_own_are_known_by_their_shape_and_measu
     out = tmp_path / "r.jsonl"
     new_warehouse.bais("run", own, "--runs", "5", "--out", out, "--no-report")
     evaluations = (
-        "select anchor_direction, measure, count(*), sum(value) from marts.evaluations group by all order by all"
+        "select anchor_direction, measure, count(*), sum(value) from papers.evaluations group by all order by all"
     )
     measured = []
     for is_elsewhere in (False, True):
@@ -518,7 +518,7 @@ def test_results_of_an_experiment_of_ones_own_are_known_by_their_shape_and_measu
             new_warehouse.bais("import", out)
         new_warehouse.dbt("--quiet", "build", "--resource-type", "seed", "model", "--select", "+evaluations")
         measured.append(new_warehouse.query(evaluations))
-        assert new_warehouse.query("select distinct study from marts.evaluations") == [("burglary-demands",)]
+        assert new_warehouse.query("select distinct study from papers.evaluations") == [("burglary-demands",)]
     values = {"too low": -1, "just right": 0, "too high": 1}
     said = Counter(
         (line["conditionId"].partition("-")[0], f"{measure}_evaluation", values[line["result"][f"{key}Evaluation"]])
