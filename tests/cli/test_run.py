@@ -320,7 +320,7 @@ def test_a_grounded_report_of_the_llm_is_written_as_it_came(codex, work, monkeyp
     _, _, analysis = codex("ok", "--no-report")
     case = (ROOT / "ingest" / "prompts" / "vignettes.yaml").read_text()
     assert "Lena M." in case
-    text = template_report(analysis, case_text="A case.", prompts={})
+    text = template_report(analysis, case_text="A case.")
     monkeypatch.setenv("STUB_REPORT", text)
     for path in work.glob("r.*"):
         path.unlink()
