@@ -169,6 +169,13 @@ def test_what_cannot_be_done_is_one_sentence_and_asks_nothing(work, capsys, argu
     assert not (work / "data").exists()
 
 
+def test_a_result_that_is_no_object_is_refused_in_a_sentence(work, capsys):
+    line = {"experimentId": EXPERIMENT, "conditionId": "low-anchor-3mo", "runIndex": 0, "result": [4]}
+    (work / "r.jsonl").write_text(json.dumps(line))
+    assert main(["analyze", "r.jsonl"]) == 2
+    assert capsys.readouterr().err.startswith("bais: r.jsonl cannot be analysed: ")
+
+
 def test_without_the_codex_command_nothing_is_asked_and_the_way_out_is_said(work, monkeypatch, capsys):
     monkeypatch.delenv("BAIS_CODEX", raising=False)
     monkeypatch.setenv("PATH", str(work))
@@ -320,7 +327,7 @@ def test_a_grounded_report_of_the_llm_is_written_as_it_came(codex, work, monkeyp
     _, _, analysis = codex("ok", "--no-report")
     case = (ROOT / "ingest" / "prompts" / "vignettes.yaml").read_text()
     assert "Lena M." in case
-    text = template_report(analysis, case_text="A case.", prompts={})
+    text = template_report(analysis, case_text="A case.")
     monkeypatch.setenv("STUB_REPORT", text)
     for path in work.glob("r.*"):
         path.unlink()
