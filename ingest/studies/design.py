@@ -240,7 +240,8 @@ class Design:
     def hangs_on_answers(self, vignette: str, arm: str | None = None) -> bool:
         """Tell whether the anchors of a vignette, or that of an arm, are known only when baselines are answered."""
         anchors = self.anchors_of(vignette)
-        return any(anchors[name].hangs_on_answers for name in anchors if arm in (None, name))
+        named = anchors.values() if arm is None else filter(None, [anchors.get(arm)])
+        return any(anchor.hangs_on_answers for anchor in named)
 
     def arms_to_decide(self, vignette: str) -> list[str]:
         """Return the directions or arms of a vignette whose anchors are decided while it is asked."""
