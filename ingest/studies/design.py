@@ -192,8 +192,8 @@ class Design:
             for item in self.items_of(vignette):
                 places[tuple(anchors.get((llm, vignette, item), ()))].append((llm, vignette, item))
             for technique, arms in itertools.product(self.techniques_of(vignette), places):
-                also = ["none"] if not self.paradigms and self._is_also_unanchored(technique) else []
-                blocks.append((places[arms], [technique], self.study.temperatures, [*also, *arms]))
+                unanchored = ["none"] if not self.paradigms and self._is_also_unanchored(technique) else []
+                blocks.append((places[arms], [technique], self.study.temperatures, [*unanchored, *arms]))
 
         def cell(place, technique, temperature, arm):
             return self._cell(*place[:2], technique, temperature, arm, place[2], anchors.get(place, {}).get(arm))
@@ -256,8 +256,8 @@ class Design:
     def plain_techniques(self, vignette: str) -> list[str]:
         """Return the techniques that are asked in the arm that others hang on: mostly none is."""
         has_base = self.base_of(vignette) or self.study.baselines
-        also = [name for name in self.techniques_of(vignette) if self._is_also_unanchored(name)]
-        return [*dict.fromkeys([NO_TECHNIQUE, *also] if has_base else also)]
+        unanchored = [name for name in self.techniques_of(vignette) if self._is_also_unanchored(name)]
+        return [*dict.fromkeys([NO_TECHNIQUE, *unanchored] if has_base else unanchored)]
 
     def _is_also_unanchored(self, technique):
         return self.techniques[technique].get("is_also_unanchored", False)
