@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from ingest.paradigms.judges import Judging
 from ingest.paradigms.paradigm import ANCHORING, NO_TECHNIQUE, PARTS, Paradigm, WrongItems, load_paradigm
 from ingest.prompts import ANSWER_FORMATS, names_cutoff, placeholders, shipped, words_named
-from ingest.prompts.words import has_blank
+from ingest.prompts.words import BLANK, texts_in
 from ingest.studies.llms import Endpoint, Llm, _full_llm, knowledge_cutoffs
 from ingest.studies.parts import Anchors, FullTechnique, FullVignette, Limits, StoppingRule, is_for
 from ingest.texts.files import Finite, Mistake, Name, Part, Temperature, parse_checked, perhaps, refuse_twice, text_of
@@ -179,7 +179,7 @@ class Study(Part):
             "name between them, as in {case_text}, or take them out."
             for kind, entries in (("vignette", self.vignettes), ("technique", self.techniques))
             for entry in entries
-            if has_blank(entry)
+            if any(map(BLANK.search, texts_in(entry)))
         ]
         bare = [
             "No technique can be compared with the plain question: add no_technique to the techniques, or nothing will "
