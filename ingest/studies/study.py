@@ -163,8 +163,9 @@ class Study(Part):
 
     @property
     def all_llms(self) -> list[Llm]:
-        """The LLMs that are asked."""
-        return self.llms
+        """The LLMs that are asked: those under study, and the judges."""
+        judges = getattr(self, "judges", None)
+        return [*{llm.llm: llm for llm in [*self.llms, *(judges.llms if judges else ())]}.values()]
 
     @property
     def are_simulated(self) -> bool:
@@ -318,12 +319,6 @@ class ParadigmStudy(Study):
     def judged_paradigms(self) -> list[Paradigm]:
         """The paradigms whose texts judges may be shown: those that ask for texts, or else all."""
         return [paradigm for paradigm in self.paradigm if paradigm.answer.kind == "text"] or self.paradigm
-
-    @property
-    def all_llms(self) -> list[Llm]:
-        """The LLMs that are asked: those under study, and the judges."""
-        judges = self.judges.llms if self.judges else []
-        return [*{llm.llm: llm for llm in [*self.llms, *judges]}.values()]
 
 
 class _Inline(Part):
