@@ -113,9 +113,17 @@ def table_of(study, caption, source, key, by, rows, columns, *, name, groups=())
     return Table(caption, source, key, [head for head, _ in columns], made, list(groups), study.is_simulated, name)
 
 
-def number(column, expression=None, digits=1, **more):
-    """Return what makes a number of a row: a column, or the aggregate that gives it; its reason is the row's."""
-    return lambda row: Number(row[column], expression or column, digits, **{"reason": row.get("reason"), **more})
+def number(column, expression=None, digits=1, *, by=(), **more):
+    """Return what makes a number of a row: a column, or the aggregate that gives it; its reason is the row's.
+
+    What picks it beyond the row of the page's table are the columns `by`.
+    """
+
+    def cell(row):
+        picked = {"key": {name: row[name] for name in by}} if by else {}
+        return Number(row[column], expression or column, digits, **{"reason": row.get("reason")} | picked | more)
+
+    return cell
 
 
 def interval(*columns, **more):
