@@ -45,26 +45,19 @@ def sections_on_biases(study, prefix):
         _section(study, summary, f"{prefix}-bias-{i + 1}") for i, summary in enumerate(study.rows("said_of_biases"))
     ]
     if altered := _altered(study):
-        people = [clean(row["sentence"]) for row in study.tables["said_of_people"]]
+        people = [row["sentence"] for row in study.tables["said_of_people"]]
         title = "How often texts and facts come out altered"
         sections.append(Section(f"{prefix}-altered", title, "", people, altered))
     return sections
 
 
 def _section(study, summary, id_):
+    paradigm, headline = clean(summary["paradigm"]), summary["headline"][:1].upper() + summary["headline"][1:]
     rows = study.rows("biases", paradigm=summary["paradigm"])
-    return Section(
-        id_,
-        clean(summary["paradigm"]),
-        clean(summary["headline"][:1].upper() + summary["headline"][1:]),
-        [clean(sentence) for sentence in summary["sentences"]],
-        [
-            *([_figure_of_goals(study, summary)] if summary["goals"] else []),
-            *([_figure(study, summary, rows)] if rows else []),
-        ],
-        [clean(note) for note in summary["notes"]],
-        f"bais recommend --paradigm {clean(summary['paradigm'])} --study {study.name}",
-    )
+    figures = [_figure_of_goals(study, summary)] if summary["goals"] else []
+    figures += [_figure(study, summary, rows)] if rows else []
+    command = f"bais recommend --paradigm {paradigm} --study {study.name}"
+    return Section(id_, paradigm, headline, summary["sentences"], figures, summary["notes"], command)
 
 
 def _figure_of_goals(study, summary):

@@ -1,7 +1,6 @@
 """The claims ledger: each published number beside what the trials give, down to its specification and its SQL."""
 
 from collections import Counter
-from dataclasses import dataclass
 from html import escape
 from urllib.parse import quote
 
@@ -19,7 +18,7 @@ from analysis.claims.checks import (
     summed_up,
     unit_and_decimals,
 )
-from analysis.report.tables import Table, table_of
+from analysis.report.tables import table_of
 from analysis.report.values import MISSING, SAID_ABOVE, Number, clean, clean_lines, key_text
 
 CHECKS = (
@@ -42,22 +41,6 @@ SPECIFICATION = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Ledger:
-    """The claims of a study: how many recompute and hold, what can be filtered by, what most specify, and each one."""
-
-    titles: list
-    sentences: list
-    summary: Table
-    documents: list
-    recomputes: list
-    holds: list
-    n_claims: Number
-    n_distinct: Number
-    shared: Markup | None
-    claims: list
-
-
 def ledger(study, dots):
     """Make the ledger of the claims about a study.
 
@@ -69,8 +52,9 @@ def ledger(study, dots):
 
     Returns
     -------
-    Ledger or None
-        None where nobody published anything about the study.
+    dict or None
+        How many claims recompute and hold, what can be filtered by, what most specify, and each claim; None where
+        nobody published anything about the study.
     """
     claims = study.claims
     if not claims:
@@ -85,20 +69,20 @@ def ledger(study, dots):
         for column, labels in LABELS.items()
     }
     documents = sorted({claim["document"] for claim in once})
-    printed = [clean(document) for document in dict.fromkeys(claim["document"] for claim in claims)]
+    printed = dict.fromkeys(claim["document"] for claim in claims)
     first_places = {**whole, "is_first_place": True}
-    return Ledger(
-        [(document, DOCUMENTS[document]) for document in printed if document in DOCUMENTS],
-        summed_up(claims) if any(claim["recomputes"] in ("yes", "no") for claim in claims) else [],
-        _summary(study, once, codes, documents, first_places),
-        [clean(document) for document in documents],
-        [(code, RECOMPUTES[code][0]) for code in codes["recomputes"]],
-        [(code or "", HOLDS[code][0]) for code in codes["holds"] if code],
-        Number(len(claims), "count(*)", 0, table="seeds.published_claims", key=whole),
-        Number(len(once), "count(*)", 0, table=CHECKS, key=first_places),
-        _specified(shared) if shared else None,
-        _claims(in_order(once), shared, dots),
-    )
+    return {
+        "titles": [(document, DOCUMENTS[document]) for document in printed if document in DOCUMENTS],
+        "sentences": summed_up(claims) if any(claim["recomputes"] in ("yes", "no") for claim in claims) else [],
+        "summary": _summary(study, once, codes, documents, first_places),
+        "documents": documents,
+        "recomputes": [(code, RECOMPUTES[code][0]) for code in codes["recomputes"]],
+        "holds": [(code or "", HOLDS[code][0]) for code in codes["holds"] if code],
+        "n_claims": Number(len(claims), "count(*)", 0, table="seeds.published_claims", key=whole),
+        "n_distinct": Number(len(once), "count(*)", 0, table=CHECKS, key=first_places),
+        "shared": _specified(shared) if shared else None,
+        "claims": _claims(in_order(once), shared, dots),
+    }
 
 
 def _summary(study, claims, codes, documents, key):

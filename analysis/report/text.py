@@ -1,7 +1,6 @@
 """The answer of a study in words: what to use, what to avoid, and what nobody can say yet."""
 
 import re
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -28,21 +27,6 @@ CAPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The answer for one domain: in short, in sentences, what is decided by each goal and of whom, and the numbers.
-
-    A card is a goal, an LLM (None for all), what its numbers share in `RANKS`, and sentences.
-    """
-
-    domain: str
-    cards: list
-    sentences: list
-    changes: list
-    decisions: list
-    tables: list
-
-
 def answer(study, domain):
     """Say what the evidence of a study allows for one domain.
 
@@ -53,14 +37,16 @@ def answer(study, domain):
 
     Returns
     -------
-    Answer
+    dict
+        The answer in short (`cards`: a goal, an LLM or None for all, what its numbers share in `RANKS`, and sentences),
+        in `sentences`, what would change it, what is decided by each goal and of whom, and the tables of its numbers.
     """
     rows = study.held_against(domain, "control")
     llms = sorted({row["llm"] for row in study.rows("of_each_llm", domain=domain)})
     shared = {"study": study.name, "domain": domain}
-    return Answer(
-        domain,
-        [
+    return {
+        "domain": domain,
+        "cards": [
             (
                 goal,
                 llm,
@@ -70,9 +56,9 @@ def answer(study, domain):
             for llm in (None, *llms)
             for goal in GOALS
         ],
-        _rendered(cards.in_full(study, domain)),
-        _rendered(cards.turns(study, domain)),
-        [
+        "sentences": _rendered(cards.in_full(study, domain)),
+        "changes": _rendered(cards.turns(study, domain)),
+        "decisions": [
             (
                 f"{goal.capitalize()} ({'primary' if goal == LEADING else 'secondary'})",
                 definition.measures,
@@ -89,8 +75,8 @@ def answer(study, domain):
             )
             for goal, definition in GOALS.items()
         ],
-        [table for table in _tables(study, domain, rows) if table.rows],
-    )
+        "tables": [table for table in _tables(study, domain, rows) if table.rows],
+    }
 
 
 def _rendered(sentences):
@@ -213,13 +199,12 @@ def _predictions_table(study, domain, title):
     return table_of(study, caption, PREDICTIONS, key, by, rows, columns, name=name)
 
 
-def in_short(study, answers):
+def in_short(study):
     """Sum the answers up in one table, a row for each domain and goal.
 
     Parameters
     ----------
     study : Study
-    answers : list of Answer
 
     Returns
     -------
@@ -238,7 +223,7 @@ def in_short(study, answers):
         most = max((other["n_llms"] for other in held(row)), default=None)
         return Number(most, "max(n_llms)", 0, reason="nothing_to_rank")
 
-    rows = [{"domain": each.domain, "goal": goal} for each in answers for goal in GOALS]
+    rows = [{"domain": domain, "goal": goal} for domain in study.domains for goal in GOALS]
     columns = [
         ("domain and goal", lambda row: f"{row['domain']}, {row['goal']}"),
         *((DECISIONS[word], names(column, word)) for column in OF_WHOM for word in words),

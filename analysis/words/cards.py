@@ -129,8 +129,7 @@ def _of_all(study, word, goal, row):
         row,
         ON_A_CARD[word].replace("{than}", than),
         better=GOALS[goal].better,
-        n_gained=Value(row, "n_gained"),
-        n_llms=Value(row, "n_llms"),
+        **{column: Value(row, column) for column in ("n_gained", "n_llms")},
         sure=CERTAINTY[row["certainty"]],
     )
 

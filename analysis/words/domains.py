@@ -242,8 +242,7 @@ def verdict(evidence, goal=None):
     list of str
     """
     leading = goal or evidence.leading
-    sentence = _asked(evidence, leading)
-    return [_answer(evidence, goal), *([sentence] if sentence else []), *_opposites(evidence, leading)]
+    return [_answer(evidence, goal), *_asked(evidence, leading), *_opposites(evidence, leading)]
 
 
 def _answer(evidence, goal):
@@ -318,14 +317,14 @@ def _plain(evidence, row):
 
 
 def _asked(evidence, leading):
-    """What is said of those asked and of no others, never without the decision before it."""
+    """Say what holds for those asked and no others, never without the decision before it."""
     rows = evidence.of(leading)
     if not rows or (evidence.llm and evidence.is_asked):
-        return None
+        return
     n, noun = len(evidence.llms), _noun(evidence)
     those = f"{n} {noun}s asked, and no others, on average" if n > 1 else f"one {noun} asked, and no other"
     is_said = any(row["decision"] in ("use", "avoid") for row in rows)
-    return f"For the {those}: {_phrase(evidence, rows, 'decision_asked', leading, is_beside=is_said)}."
+    yield f"For the {those}: {_phrase(evidence, rows, 'decision_asked', leading, is_beside=is_said)}."
 
 
 def _size(evidence, leading):
@@ -521,13 +520,9 @@ def _caveats(evidence, leading):
     rows = evidence.of(leading) + evidence.of(leading, own=True)
     rows = [row for row in rows if {row["decision"], row["decision_asked"]} & {"use", "avoid", "equivalent"} or
             "reading_would_change" in codes_of(row)]  # fmt: skip
-    for code, text in CAVEATS.items():
-        names = list(dict.fromkeys(row["name"] for row in rows if code in codes_of(row)))
-        if names:
+    for code, text in {**CAVEATS, "contradicted_elsewhere": CONTRADICTED}.items():
+        if names := dict.fromkeys(row["name"] for row in rows if code in (row["certainty"], *codes_of(row))):
             yield text.format(names=listed(names))
-    elsewhere = [row for row in rows if row["certainty"] == "contradicted_elsewhere"]
-    if elsewhere:
-        yield CONTRADICTED.format(names=_names(elsewhere))
 
 
 def _cheapest(evidence, leading):
@@ -567,8 +562,8 @@ def _control(row):
     return "its own first answers" if row["control"] == f"{row['technique']}_initial" else row["control_name"]
 
 
-def _names(rows, conjunction="and"):
-    return listed((row["name"] for row in rows), conjunction)
+def _names(rows):
+    return listed(row["name"] for row in rows)
 
 
 def _noun(evidence):
