@@ -8,7 +8,7 @@ from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.report.figures import room_for_text
 from analysis.report.panels import Figure, around, axis_of, draw_forest, draw_panel, figure_table, fixed, told
 from analysis.report.studies import NO_TECHNIQUE
-from analysis.report.tables import interval, named, number
+from analysis.report.tables import interval, named, number, signed, whole
 from analysis.report.text import changes_after_seeing
 from analysis.report.values import MISSING, Number, clean
 from analysis.words.codes import GOALS, listed
@@ -28,8 +28,6 @@ CLASSES = (
 )
 TINTS = ((5, "near"), (10, "over-1"), (25, "over-2"))
 RANKINGS = "marts.technique_rankings"
-
-whole, signed = partial(number, digits=0), partial(number, is_signed=True)
 
 
 def figures(study):

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from markupsafe import Markup
@@ -126,9 +126,12 @@ def number(column, expression=None, digits=1, *, by=(), **more):
     return cell
 
 
+whole, signed = partial(number, digits=0), partial(number, is_signed=True)
+
+
 def interval(*columns, **more):
     """Return what makes a cell of a row: a number with its bounds."""
-    cells = [number(column, is_signed=True, **more) for column in columns]
+    cells = [signed(column, **more) for column in columns]
     return lambda row: Markup("{} <small>({} to {})</small>").format(*(cell(row) for cell in cells))
 
 

@@ -5,7 +5,7 @@ import re
 from markupsafe import Markup
 
 from analysis.methods.small_samples import FEWEST_LLMS
-from analysis.report.tables import interval, number, table_of
+from analysis.report.tables import interval, number, signed, table_of, whole
 from analysis.report.values import MISSING, Number, clean, counted, key_text, listed
 from analysis.words import cards
 from analysis.words.cards import OF_WHOM, PREDICTIONS, RANKS, decided
@@ -132,7 +132,7 @@ def _side_by_side(text, *cells):
 
 
 def _bounds(low, high):
-    return _side_by_side("<small>{} to {}</small>", number(low, is_signed=True), number(high, is_signed=True))
+    return _side_by_side("<small>{} to {}</small>", signed(low), signed(high))
 
 
 def _percentage(column, digits=1):
@@ -156,7 +156,7 @@ def _decisions_table(study, domain, rows, name, caption):
         kind = "" if row["comparison"] == "control" else f" ({row['comparison']})"
         return f"{study.technique(row['control']) if row['control'] else MISSING}{kind}"
 
-    beyond = (number("n_beyond_margin", digits=0), number("n_llms", digits=0), _percentage("beyond_margin_high", 0))
+    beyond = (whole("n_beyond_margin"), whole("n_llms"), _percentage("beyond_margin_high", 0))
     columns = [
         ("technique", lambda row: study.technique(row["technique"])),
         *([("goal", lambda row: row["goal"])] if several else []),
@@ -167,10 +167,10 @@ def _decisions_table(study, domain, rows, name, caption):
         ("gain (all at once)", interval("gain", "gain_low", "gain_high")),
         ("this technique alone", _bounds("gain_plain_low", "gain_plain_high")),
         ("of the LLMs asked", _bounds("gain_asked_low", "gain_asked_high")),
-        ("LLMs that gained", _side_by_side("{} of {}", number("n_gained", digits=0), number("n_llms", digits=0))),
+        ("LLMs that gained", _side_by_side("{} of {}", whole("n_gained"), whole("n_llms"))),
         ("p, sign flip", number("p_sign_flip", digits=3)),
         ("beyond the margin (at most)", _side_by_side("{} of {} ({})", *beyond)),
-        ("trials", number("n_trials", digits=0)),
+        ("trials", whole("n_trials")),
         ("limits", _limits),
     ]
     key, by = {"study": study.name, "domain": domain, "llm": None}, ("technique", "goal", "control")
@@ -189,7 +189,7 @@ def _predictions_table(study, domain, title):
         ("P(better than its control)", _percentage("p_better_than_control")),
         ("P(best)", _percentage("p_best_new_llm")),
         ("SD between LLMs", number("between_sd")),
-        ("LLMs asked", number("n_llms", digits=0)),
+        ("LLMs asked", whole("n_llms")),
     ]
     caption = Markup(
         "{}: what to expect of an LLM that nobody asked, with its 95 % prediction interval, if it is like those asked."
