@@ -20,10 +20,6 @@ answers as (
     select kind, number from {{ ref('gate_answers') }}
 ),
 
-technique_versions as (
-    select batch_id, technique_versions from {{ ref('stg_batches') }}
-),
-
 batches as (
     select * exclude (ends, models, techniques, written_numbers, case_numbers) from {{ ref('gate_batches') }}
 ),
@@ -48,7 +44,6 @@ kinds as (
         ) as in_cell
     from grouped
     inner join batches using (batch_id, study, vignette)
-    left join technique_versions using (batch_id)
     left join baselines using (study, vignette, llm)
 ),
 
