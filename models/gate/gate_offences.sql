@@ -146,26 +146,17 @@ trials as not materialized (
 ),
 
 -- where nobody knows the protocol of an archive, what most trials of the vignette have is the yardstick, for a warning
-asked_at_parts as (
-    select study, vignette, direction, anchor_at, sum(n) as n from kinds
-    where rule is null and by_rule is null
-    group by all
-),
-
 asked_with as (
-    select study, vignette, direction, anchor_value, sum(n) as n from kinds
-    where rule is null and by_rule is null
-    group by all
-),
-
-usual_parts as (
     select
         study,
         vignette,
         direction,
-        first(anchor_at order by n desc, anchor_at asc) filter (where anchor_at is not null) as usually_at
-    from asked_at_parts
-    group by all
+        anchor_at,
+        anchor_value,
+        sum(n) over (partition by study, vignette, direction, anchor_at) as n_at,
+        sum(n) over (partition by study, vignette, direction, anchor_value) as n_with
+    from kinds
+    where rule is null and by_rule is null
 ),
 
 most_frequent as (
@@ -173,10 +164,10 @@ most_frequent as (
         study,
         vignette,
         direction,
-        any_value(usually_at) as usually_at,
-        first(anchor_value order by n desc, anchor_value asc) filter (where anchor_value is not null) as usual_for_all
+        first(anchor_at order by n_at desc, anchor_at asc) filter (where anchor_at is not null) as usually_at,
+        first(anchor_value order by n_with desc, anchor_value asc) filter (where anchor_value is not null)
+            as usual_for_all
     from asked_with
-    left join usual_parts using (study, vignette, direction)
     group by all
 ),
 
