@@ -55,10 +55,7 @@ class Scoring:
             "session": uuid.uuid4().hex,
             "started_at": datetime.now(UTC).isoformat(),
             "llm": self.llm.name,
-            "revision": self.llm.revision,
-            "dtype": self.llm.dtype,
-            "device": self.llm.device,
-            "tokenizer_hash": self.llm.tokenizer_hash,
+            **{name: getattr(self.llm, name) for name in ("revision", "dtype", "device", "tokenizer_hash")},
             "versions": {"bais": version("bais"), **self.llm.versions},
             "questions": self.questions.model_dump(mode="json"),
         }
