@@ -25,11 +25,11 @@ def test_it_is_asked_read_and_ranked_like_any_other_technique(tmp_path, new_ware
     (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
     new_warehouse.bais("collect", tmp_path / "study.yaml")
     new_warehouse.dbt(
-        "--quiet", "build", "--select", "+technique_rankings", "+trials", "--exclude-resource-type", "test", "unit_test"
+        "--quiet", "build", "--select", "+effects", "+trials", "--exclude-resource-type", "test", "unit_test"
     )
     ranked = new_warehouse.query(
-        "select technique, rank_by_gap, not_ranked_because from marts.technique_rankings "
-        "where study = 'step-by-step' and llm is null order by rank_by_gap nulls last"
+        "select technique, rank, not_ranked_because from marts.effects where study = 'step-by-step' "
+        "and goal = 'gap' and llm is null and vignette is null order by rank nulls last"
     )
     assert [(technique, rank) for technique, rank, _ in ranked][:2] == [("chain_of_thought", 1), ("premortem", 2)]
     assert ranked[0][2] is None

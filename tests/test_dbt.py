@@ -10,7 +10,6 @@ import pytest
 import yaml
 from scipy.special import ndtri, stdtrit
 
-from analysis.methods.small_samples import FEW_BASELINE, FEWEST_BASELINE
 from bais.spark import AFTER, BEFORE, SELECTOR
 from ingest.land.raw import key_of
 from ingest.warehouse import ROOT
@@ -106,27 +105,30 @@ def test_a_column_that_breaks_its_rule_is_named_with_its_table_and_an_example(ne
             create schema marts;
             create schema intermediate;
             create table intermediate.decided as select unnest([null, 'predictions', 'both', 'both']) as part;
-            create table marts.anchored_conditions as
-            select *, 1 as anchoring_index, 'low' as anchor_direction, 'v' as vignette, 't' as technique, null as llm,
-                'all' as temperature_scope
+            create table marts.conditions as
+            select *, 'anchoring' as paradigm, null as measure, null as instrument, null as item, 1 as mean,
+                1 as anchoring_index, 'low' as arm, 'v' as vignette, 't' as technique, null as llm,
+                'accepted' as row_set, 'all' as temperature_scope
             from (values
                 ('a', 0, 1.5, 99, null), ('b', 1, null, 'inf'::double, null), ('b', null, null, null, 'no_answer')
-            ) as conditions (study, n_trials, sd_response, percent_of_baseline, reason);
+            ) as conditions (study, n_asked, sd, percent_of_baseline, reason);
         """)
     with pytest.raises(AssertionError) as complaint:
-        new_warehouse.dbt("--quiet", "test", "--select", "anchored_conditions decided,test_name:columns_are")
-    cell = "'study': b, 'llm': NULL, 'vignette': v, 'technique': t, 'anchor_direction': low, 'temperature_scope': all"
+        new_warehouse.dbt("--quiet", "test", "--select", "conditions decided,test_name:columns_are")
+    cell = (
+        "'study': b, 'paradigm': anchoring, 'measure': NULL, 'instrument': NULL, 'llm': NULL, 'vignette': v, "
+        "'item': NULL, 'technique': t, 'arm': low, 'row_set': accepted, 'temperature_scope': all"
+    )
     assert {line.strip() for line in str(complaint.value).splitlines() if " offence = " in line} == {
         "decided: offence = part is null, n_rows = 1, example = {'part': NULL}",
         "decided: offence = part is none of decisions, predictions, multiverse, n_rows = 2, example = {'part': both}",
-        f"anchored_conditions: offence = n_trials is below 1 or no finite number, n_rows = 1, "
-        f"example = {{{cell.replace(': b', ': a')}, 'n_trials': 0}}",
-        f"anchored_conditions: offence = percent_of_baseline is no finite number, n_rows = 1, "
+        f"conditions: offence = n_asked is below 1 or no finite number, n_rows = 1, "
+        f"example = {{{cell.replace(': b', ': a')}, 'n_asked': 0}}",
+        f"conditions: offence = percent_of_baseline is no finite number, n_rows = 1, "
         f"example = {{{cell}, 'percent_of_baseline': inf}}",
-        f"anchored_conditions: offence = sd_response is null without a reason, n_rows = 1, "
-        f"example = {{{cell}, 'sd_response': NULL}}",
-        "anchored_conditions: offence = study, llm, vignette, technique, anchor_direction, temperature_scope is there "
-        f"more than once, n_rows = 2, example = {{{cell}}}",
+        f"conditions: offence = sd is null without a reason, n_rows = 1, example = {{{cell}, 'sd': NULL}}",
+        "conditions: offence = study, paradigm, measure, instrument, llm, vignette, item, technique, arm, row_set, "
+        f"temperature_scope is there more than once, n_rows = 2, example = {{{cell}}}",
     }
 
 
@@ -140,11 +142,6 @@ def test_the_quantile_of_t_that_claims_use_is_within_0_2_percent_of_scipys():
     quantile = quantile.replace("{{ df }}", "df").replace("{{ normal_quantile_975() }}", normal)
     found = duckdb.sql(f"select df, {quantile} from range(1, 2000) as found (df)").fetchall()
     assert all(value == pytest.approx(stdtrit(df, 0.975), rel=0.002) for df, value in found)
-
-
-def test_the_answers_that_a_baseline_needs_are_as_many_in_sql_as_in_the_statistics():
-    said = re.findall(r"n_baseline between (\d+) and (\d+)", (ROOT / "models" / "marts" / "losses.sql").read_text())
-    assert [tuple(map(int, of)) for of in said] == [(1, FEWEST_BASELINE - 1), (FEWEST_BASELINE, FEW_BASELINE - 1)]
 
 
 def test_no_model_groups_by_a_count_of_llms_which_may_differ_within_a_row():

@@ -37,8 +37,8 @@ CHANGES_NO_CODE = ("mend-a-batch", "keep-trials-in-a-folder")
 # what the pages look at, and its tests; `bais build` itself takes a minute
 LOOKED_AT = [
     "path:seeds",
-    "+technique_rankings",
-    "+spreads",
+    "+effects",
+    "+conditions",
     "+relative_spreads",
     "+claim_checks",
     "claim_trials",

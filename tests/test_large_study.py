@@ -36,7 +36,8 @@ stopping_rule: {minimum: 2}
 """
 TRUTHS = anchored_respondents()
 NOISY = [llm for llm, truth in TRUTHS.items() if truth.get("noise")]
-MARTS = ("baselines", "anchored_conditions", "spreads", "attrition", "trials", "technique_effects", "technique_costs")
+MARTS = ("conditions", "effects", "attrition", "trials", "technique_effects", "technique_costs")
+UNDER_ANCHORS = "arm in ('low', 'high') and row_set = 'accepted' and n_trials > 0"
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +106,8 @@ def assert_normal(z):
 def test_the_marts_give_back_the_stated_baselines(large):
     z = []
     for llm, vignette, n, baseline, sd in large.query(
-        "select llm, vignette, n_trials, baseline, sd_response from marts.baselines "
-        "where study = 'large' and temperature_scope = 'pooled' and llm != 'sim/constant'"
+        "select llm, vignette, n_trials, mean, sd from marts.conditions where study = 'large' and is_baseline "
+        "and row_set = 'accepted' and n_trials > 0 and temperature_scope = 'pooled' and llm != 'sim/constant'"
     ):
         truth = Truth(llm, vignette)
         mean, variance = moments(truth.baseline, truth.sd)
@@ -120,9 +121,8 @@ def test_the_marts_give_back_the_stated_baselines(large):
 def test_the_marts_give_back_what_each_technique_does_in_each_direction(large, anchors):
     z = []
     for llm, vignette, technique, direction, n, response, sd in large.query(
-        "select llm, vignette, technique, anchor_direction, n_trials, mean_response, sd_response "
-        "from marts.anchored_conditions "
-        "where study = 'large' and temperature_scope = 'pooled' and llm != 'sim/constant'"
+        "select llm, vignette, technique, arm, n_trials, mean, sd from marts.conditions "
+        f"where study = 'large' and {UNDER_ANCHORS} and temperature_scope = 'pooled' and llm != 'sim/constant'"
     ):
         truth = Truth(llm, vignette, anchors[llm, vignette])
         mean, variance = moments(truth.centre(technique, direction), truth.sd)
@@ -135,8 +135,8 @@ def test_the_marts_give_back_what_each_technique_does_in_each_direction(large, a
 def test_the_marts_give_back_the_stated_pull_as_anchoring_index(large, anchors):
     z = []
     for llm, vignette, direction, n, index in large.query(
-        "select llm, vignette, anchor_direction, n_trials, anchoring_index from marts.anchored_conditions "
-        "where study = 'large' and temperature_scope = 'pooled' and llm != 'sim/constant' "
+        "select llm, vignette, arm, n_trials, anchoring_index from marts.conditions "
+        f"where study = 'large' and {UNDER_ANCHORS} and temperature_scope = 'pooled' and llm != 'sim/constant' "
         "and technique = 'no_technique'"
     ):
         truth = Truth(llm, vignette, anchors[llm, vignette])
@@ -153,8 +153,10 @@ def test_the_marts_give_back_the_stated_pull_as_anchoring_index(large, anchors):
 def test_the_marts_give_back_what_each_technique_does_to_the_pull_as_spread(large, anchors):
     z = []
     for llm, vignette, technique, n, spread in large.query(
-        "select llm, vignette, technique, n_trials, spread from marts.spreads "
-        "where study = 'large' and llm != 'sim/constant'"
+        "select llm, vignette, technique, effects.n_trials, signed * conditions.mean / 100 from marts.effects "
+        "inner join marts.conditions using (study, llm, vignette) "
+        "where study = 'large' and goal = 'gap' and is_baseline and row_set = 'accepted' "
+        "and temperature_scope = 'pooled' and llm != 'sim/constant'"
     ):
         truth = Truth(llm, vignette, anchors[llm, vignette])
         stated = truth.pull_under(technique) * (truth.anchors["high"] - truth.anchors["low"])
@@ -200,13 +202,15 @@ def test_the_marts_give_back_the_stated_refusal_rates(large):
 
 def test_a_respondent_without_noise_has_no_variance_and_the_answers_of_its_truth(large):
     of_constant = "where study = 'large' and llm = 'sim/constant' and temperature_scope = 'pooled'"
-    assert large.query(f"select vignette, baseline, sd_response from marts.baselines {of_constant} order by all") == [
+    baselines = (
+        f"select vignette, mean, sd from marts.conditions {of_constant} and is_baseline and row_set = 'accepted'"
+    )
+    assert large.query(f"{baselines} order by all") == [
         ("bakery", 90, 0),  # 0.6 · 150
         ("burglary", 18, 0),  # 0.6 · 30
     ]
     rows = large.query(
-        f"select technique, anchor_direction, mean_response from marts.anchored_conditions {of_constant} "
-        "and vignette = 'burglary'"
+        f"select technique, arm, mean from marts.conditions {of_constant} and {UNDER_ANCHORS} and vignette = 'burglary'"
     )
     # anchors 9 and 27, pull 0.4: 18 · (1 + shift) + 0.4 · pull · (±9), rounded
     expected = {
@@ -223,7 +227,7 @@ def test_a_respondent_without_noise_has_no_variance_and_the_answers_of_its_truth
         for technique, responses in expected.items()
         for direction, response in zip(("low", "high"), responses, strict=True)
     }
-    assert large.query(f"select distinct sd_response from marts.anchored_conditions {of_constant}") == [(0,)]
+    assert large.query(f"select distinct sd from marts.conditions {of_constant}") == [(0,)]
 
 
 def test_every_answer_format_is_read_as_the_number_that_was_written(large):
@@ -283,10 +287,15 @@ def test_without_baselines_trials_have_no_percentage_and_say_why(large):
     of_study = "where study = 'without-baselines'"
     assert large.query(f"select anchor_direction, anchor_value, count(*) from marts.trials {of_study} group by all "
                        "order by all") == [("high", 45, 2), ("low", 15, 2)]  # fmt: skip
-    assert large.query(f"select count(*) from marts.baselines {of_study}") == [(0,)]
+    assert large.query(f"select count(*) from marts.conditions {of_study} and is_baseline") == [(0,)]
     assert large.query(
-        f"select distinct percent_of_baseline, anchoring_index, reason from marts.anchored_conditions {of_study}"
+        f"select distinct percent_of_baseline, anchoring_index, reason from marts.conditions {of_study}"
     ) == [(None, None, "no_baseline")]
-    assert large.query(f"select spread > 0, spread_pp, reason from marts.spreads {of_study}") == [
-        (True, None, "no_baseline")
-    ]
+    ((spread,),) = large.query(
+        "select max(mean) filter (where arm = 'high') - max(mean) filter (where arm = 'low') "
+        f"from marts.conditions {of_study} and row_set = 'accepted' and temperature_scope = 'pooled'"
+    )
+    assert spread > 0
+    assert large.query(
+        f"select goal, loss, signed, reason from marts.effects {of_study} and vignette is not null order by all"
+    ) == [(goal, None, None, "no_baseline") for goal in ("displacement", "error", "gap")]

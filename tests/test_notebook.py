@@ -19,14 +19,14 @@ def path(tmp_path, monkeypatch):
 
 def test_the_public_tables_are_data_frames_by_name(path):
     tables = bais.open()
-    assert "marts.baselines" in tables
-    assert set(tables["marts.baselines"]["llm"]) == {"vendor/a", "vendor/b"}
+    assert "marts.conditions" in tables
+    assert set(tables["marts.conditions"]["llm"]) == {"vendor/a", "vendor/b"}
     assert (
-        bais.open(path).sql("select count(*) as n from marts.baselines where llm = $llm", llm="vendor/a")["n"][0] == 1
+        bais.open(path).sql("select count(*) as n from marts.conditions where llm = $llm", llm="vendor/a")["n"][0] == 1
     )
     assert repr(tables).startswith(f"{path}, {len(tables)} public tables")
-    with pytest.raises(UserError, match=r"there is no table marts\.baseline"):
-        tables["marts.baseline"]
+    with pytest.raises(UserError, match=r"there is no table marts\.condition"):
+        tables["marts.condition"]
 
 
 def test_a_first_look_prints_the_decisions_and_draws_each_llm(path, monkeypatch, capsys):

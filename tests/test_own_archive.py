@@ -76,18 +76,24 @@ def built(warehouse_in, tmp_path_factory):
 
 def test_they_build_and_have_their_effects_without_a_line_of_configuration(built):
     # 15, 25 and 35 of 20 are 75 %, 125 % and 175 %; low is 75, high is 150
-    effects = built.query(
-        "select domain, technique, percent_of_baseline, net_spread from marts.technique_rankings "
-        "where llm = 'lab/new-llm' order by all"
+    percents = built.query(
+        "select domain, technique, percent_of_baseline from marts.technique_effects "
+        "where llm = 'lab/new-llm' and anchor_direction = 'both' and row_set = 'accepted' "
+        "and baseline_scope = 'pooled' and temperature_scope = 'pooled' and weighting = 'llm' order by all"
     )
-    assert effects == [("judicial", "premortem", 125.0, 75.0), ("unknown", "hindsight", 80.0, None)]
+    assert percents == [("judicial", "premortem", 125.0), ("unknown", "hindsight", 80.0)]
+    gaps = built.query(
+        "select domain, technique, signed, loss from marts.effects "
+        "where llm = 'lab/new-llm' and goal = 'gap' and vignette is null order by all"
+    )
+    assert gaps == [("judicial", "premortem", 75.0, 75.0), ("unknown", "hindsight", None, None)]
 
 
 def test_techniques_that_tie_over_two_unknown_vignettes_and_other_numbers_of_llms_have_one_place_each(built):
     # 6 and 14 of 10 are displaced by 40, 8 and 12 by 20: so both techniques gain as much, and none is third
     places = built.query(
-        "select technique, rank_by_displacement, n_llms from marts.technique_rankings "
-        "where domain = 'unknown' and llm is null and rank_by_displacement is not null order by all"
+        "select technique, rank, n_llms from marts.effects where domain = 'unknown' and goal = 'displacement' "
+        "and llm is null and vignette is null and rank is not null order by all"
     )
     assert places == [("premortem", 1, 2), ("sacd", 1, 1)]
     doing_nothing = built.query(

@@ -29,7 +29,7 @@ def warehouse(tmp_path_factory):
             ("sacd", "SACD", "sacd_initial", 20.0),
         ):
             made.add("seeds.techniques", technique=technique, display_name=name)
-            made.add("marts.technique_rankings", **of, technique=technique, displacement=loss)
+            made.add("marts.effects", **of, paradigm="anchoring", goal="displacement", technique=technique, loss=loss)
             made.add(
                 "inference.decisions", **of, technique=technique, paradigm="anchoring", goal="displacement",
                 control=control, comparison="control", loss=loss, decision="use" if control else None,

@@ -32,8 +32,9 @@ def test_baselines_print_table_3(recorded):
         "anthropic/claude-opus-4.6": (18.0, 0.0),
     }
     rows = recorded.query(
-        "select llm, baseline, sd_population from marts.baselines "
-        "where study = 'voder-bais' and domain = 'judicial' and temperature_scope = 'pooled'"
+        "select llm, mean, sd * sqrt((n_trials - 1) / n_trials) from marts.conditions "
+        "where study = 'voder-bais' and domain = 'judicial' and is_baseline and row_set = 'accepted' "
+        "and temperature_scope = 'pooled'"
     )
     assert {llm: (round(mean, 1), round(sd, 1)) for llm, mean, sd in rows} == published
 
@@ -64,11 +65,16 @@ def test_technique_effects_print_tables_1_4_and_6(recorded):
 
 def test_the_metrics_disagree_on_devils_advocate(recorded):
     rows = recorded.query(
-        "select technique, rank_by_net_spread, rank_by_net_deviation, metrics_disagree from marts.technique_rankings "
-        f"where study = 'voder-bais' and domain = 'judicial' and llm is null and technique in {RANKED}"
+        "select technique, effects.signed, technique_effects.deviation_pp, goals_disagree from marts.effects "
+        "inner join marts.technique_effects using (study, domain, technique) "
+        f"where study = 'voder-bais' and domain = 'judicial' and technique in {RANKED} "
+        "and goal = 'gap' and effects.llm is null and effects.vignette is null and technique_effects.llm is null "
+        "and anchor_direction = 'both' and row_set = 'accepted' and baseline_scope = 'pooled' "
+        "and temperature_scope = 'pooled' and weighting = 'llm'"
     )
-    ranks = {technique: (susceptibility, deviation) for technique, susceptibility, deviation, _ in rows}
-    assert ranks["devils_advocate"] == (1, 4)
+    susceptibility, deviation = (sorted(rows, key=lambda row, at=at: abs(row[at])) for at in (1, 2))
+    assert len(rows) == 4
+    assert (susceptibility[0][0], deviation[3][0]) == ("devils_advocate", "devils_advocate")
     assert {disagree for *_, disagree in rows} == {True}
 
 
@@ -90,16 +96,18 @@ def percents(recorded, domain, technique):
 
 
 def losses(recorded, domain, technique):
-    """From LLM and goal to loss, and the row over all LLMs with what the papers measure."""
+    """From LLM and goal to loss, the same over all LLMs by goal, and the spread of these, in which errors cancel."""
     of_each = recorded.query(
-        "select llm, metric, loss from marts.losses where study = 'voder-bais' "
+        "select llm, goal, loss from marts.effects where study = 'voder-bais' and vignette is not null "
         f"and domain = '{domain}' and technique = '{technique}'"
     )
-    (of_all,) = recorded.query(
-        "select displacement, gap, error, net_deviation, net_spread from marts.technique_rankings "
-        f"where study = 'voder-bais' and domain = '{domain}' and technique = '{technique}' and llm is null"
+    of_all = recorded.query(
+        "select goal, loss, signed from marts.effects where study = 'voder-bais' and vignette is null "
+        f"and domain = '{domain}' and technique = '{technique}' and llm is null"
     )
-    return {(llm, goal): loss for llm, goal, loss in of_each}, of_all
+    losses = {goal: loss for goal, loss, _ in of_all}
+    (net_spread,) = (signed for goal, _, signed in of_all if goal == "gap")
+    return {(llm, goal): loss for llm, goal, loss in of_each}, losses, net_spread
 
 
 @pytest.mark.parametrize("domain", ["judicial", "loan", "medical", "salary"])
@@ -112,11 +120,11 @@ def test_losses_are_those_of_the_trials(recorded, domain, technique):
         expected[llm, "displacement"] = (abs(fmean(low) - 100) + abs(fmean(high) - 100)) / 2
         expected[llm, "gap"] = abs(fmean(high) - fmean(low))
         expected[llm, "error"] = fmean(fmean(abs(percent - 100) for percent in of) for of in (low, high))
-    found, (displacement, gap, error, *_) = losses(recorded, domain, technique)
+    found, of_all, _ = losses(recorded, domain, technique)
     known = {key: loss for key, loss in found.items() if loss is not None}
     assert known == pytest.approx(expected)
     means = {goal: fmean(loss for (_, of), loss in expected.items() if of == goal) for _, goal in expected}
-    assert means == pytest.approx({"displacement": displacement, "gap": gap, "error": error})
+    assert means == pytest.approx(of_all)
 
 
 def test_the_spreads_of_salary_sacd_cancel_but_its_gap_does_not(recorded):
@@ -125,11 +133,11 @@ def test_the_spreads_of_salary_sacd_cancel_but_its_gap_does_not(recorded):
     spreads = {llm: fmean(trials[llm, "high"]) - fmean(trials[llm, "low"]) for llm, _ in trials}
     assert min(spreads.values()) < -5
     assert max(spreads.values()) > 5
-    of_each, (displacement, gap, _, _, net_spread) = losses(recorded, "salary", "sacd")
+    of_each, of_all, net_spread = losses(recorded, "salary", "sacd")
     assert abs(net_spread) < 5
     assert all(of_each[llm, "gap"] == pytest.approx(abs(spread)) for llm, spread in spreads.items())
-    assert gap > 10
-    assert displacement >= gap / 2
+    assert of_all["gap"] > 10
+    assert of_all["displacement"] >= of_all["gap"] / 2
 
 
 def test_reversed_spreads_of_medical_sacd_are_a_gap(recorded):
@@ -137,9 +145,9 @@ def test_reversed_spreads_of_medical_sacd_are_a_gap(recorded):
     spreads = [fmean(trials[llm, "high"]) - fmean(trials[llm, "low"]) for llm in {llm for llm, _ in trials}]
     assert len(spreads) == 2
     assert max(spreads) < -20
-    _, (displacement, gap, *_) = losses(recorded, "medical", "sacd")
-    assert gap == pytest.approx(-fmean(spreads))
-    assert displacement > 10
+    _, of_all, net_spread = losses(recorded, "medical", "sacd")
+    assert (of_all["gap"], net_spread) == pytest.approx((-fmean(spreads), fmean(spreads)))
+    assert of_all["displacement"] > 10
 
 
 def test_an_llm_below_its_baseline_under_one_anchor_and_above_it_under_the_other_is_displaced(recorded):
@@ -149,15 +157,15 @@ def test_an_llm_below_its_baseline_under_one_anchor_and_above_it_under_the_other
     assert low < 90
     assert high > 110
     assert abs((low + high) / 2 - 100) < 5
-    of_each, _ = losses(recorded, "judicial", "sacd")
+    of_each, *_ = losses(recorded, "judicial", "sacd")
     assert of_each[deepseek, "displacement"] == pytest.approx((high - low) / 2)
     assert of_each[deepseek, "displacement"] > 15
 
 
 def test_rankings_exist_for_each_llm_with_a_baseline(recorded):
     rows = recorded.query(
-        "select count(distinct llm) from marts.technique_rankings "
-        "where study = 'voder-bais' and domain = 'judicial' and rank_by_displacement = 1"
+        "select count(distinct llm) from marts.effects where study = 'voder-bais' and domain = 'judicial' "
+        "and goal = 'displacement' and vignette is null and rank = 1"
     )
     assert rows == [(10,)]
 

@@ -7,6 +7,31 @@ from scipy import stats
 OVER_LLMS = "study = 'voder-bais' and method = 'headline' and row_set = 'accepted' and baseline_scope = 'pooled'"
 
 
+# of each technique in a domain, as the papers measure it: the mean over vignettes
+MEASURED_BY_PAPERS = """
+    with by_vignette as (
+        select
+            domain, technique, llm, vignette,
+            any_value(percent_of_baseline) filter (where anchor_direction = 'both') as percent_of_baseline,
+            any_value(madb_percent) filter (where anchor_direction = 'both') as madb_percent,
+            any_value(percent_of_baseline) filter (where anchor_direction = 'high')
+            - any_value(percent_of_baseline) filter (where anchor_direction = 'low') as net_spread
+        from marts.technique_effects
+        where
+            study = 'voder-bais' and row_set = 'accepted' and baseline_scope = 'pooled'
+            and temperature_scope = 'pooled' and weighting = 'llm'
+        group by all
+    )
+
+    select
+        domain, technique, llm, avg(percent_of_baseline) as percent_of_baseline,
+        avg(percent_of_baseline) - 100 as net_deviation, avg(net_spread) as net_spread,
+        avg(madb_percent) as madb_percent
+    from by_vignette
+    group by all
+"""
+
+
 @pytest.mark.parametrize(
     ("metric", "column"),
     [
@@ -16,45 +41,72 @@ OVER_LLMS = "study = 'voder-bais' and method = 'headline' and row_set = 'accepte
         ("madb_percent", "madb_percent"),
     ],
 )
-def test_headline_estimates_are_those_of_the_rankings(recorded, metric, column):
+def test_headline_estimates_are_those_of_the_effects_over_vignettes(recorded, metric, column):
     rows = recorded.query(
         f"""
-        select rankings.domain, rankings.technique, rankings.llm, rankings.{column}, intervals.estimate
-        from marts.technique_rankings as rankings
+        select measured.domain, measured.technique, measured.llm, measured.{column}, intervals.estimate
+        from ({MEASURED_BY_PAPERS}) as measured
         left join inference.intervals
             on
-                rankings.study = intervals.study
-                and rankings.domain = intervals.domain
-                and rankings.technique = intervals.technique
-                and rankings.llm is not distinct from intervals.llm
+                intervals.study = 'voder-bais'
+                and measured.domain = intervals.domain
+                and measured.technique = intervals.technique
+                and measured.llm is not distinct from intervals.llm
                 and intervals.method = 'headline'
                 and intervals.metric = '{metric}'
                 and intervals.weighting = 'llm'
                 and intervals.anchor_direction = 'both'
-        where rankings.study = 'voder-bais' and rankings.{column} is not null
+        where measured.{column} is not null
         """
     )
     assert len(rows) > 60
     assert [row[4] for row in rows] == pytest.approx([row[3] for row in rows], abs=1e-9)
 
 
-def test_the_change_of_spread_is_that_of_the_rankings(recorded):
+# of the goal `gap`, as it points: the papers' spread
+SPREADS = """
+    select domain, technique, llm, signed as net_spread from marts.effects
+    where study = 'voder-bais' and paradigm = 'anchoring' and goal = 'gap' and vignette is null
+"""
+
+
+def test_the_gap_as_it_points_is_the_spread_of_the_effects(recorded):
     rows = recorded.query(
+        f"""
+        select measured.net_spread, spreads.net_spread
+        from ({MEASURED_BY_PAPERS}) as measured
+        left join ({SPREADS}) as spreads
+            on
+                measured.domain = spreads.domain
+                and measured.technique = spreads.technique
+                and measured.llm is not distinct from spreads.llm
+        where measured.net_spread is not null
         """
-        select rankings.spread_change_percent, intervals.estimate
-        from marts.technique_rankings as rankings
+    )
+    assert len(rows) > 60
+    assert [spread for _, spread in rows] == pytest.approx([spread for spread, _ in rows], abs=1e-9)
+
+
+def test_the_change_of_spread_is_that_of_the_gap_as_it_points(recorded):
+    rows = recorded.query(
+        f"""
+        select 100 * (spreads.net_spread - plain.net_spread) / abs(plain.net_spread), intervals.estimate
+        from ({SPREADS}) as spreads
+        inner join ({SPREADS}) as plain
+            on
+                spreads.domain = plain.domain
+                and spreads.llm is not distinct from plain.llm
+                and plain.technique = 'no_technique'
+                and abs(plain.net_spread) >= 1
         left join inference.intervals
             on
-                rankings.study = intervals.study
-                and rankings.domain = intervals.domain
-                and rankings.technique = intervals.technique
-                and rankings.llm is not distinct from intervals.llm
+                intervals.study = 'voder-bais'
+                and spreads.domain = intervals.domain
+                and spreads.technique = intervals.technique
+                and spreads.llm is not distinct from intervals.llm
                 and intervals.metric = 'spread_change_percent'
                 and intervals.method = 'headline'
-        where
-            rankings.study = 'voder-bais'
-            and rankings.technique != 'no_technique'
-            and rankings.spread_change_percent is not null
+        where spreads.technique != 'no_technique' and spreads.net_spread is not null
         """
     )
     assert len(rows) > 40
@@ -129,28 +181,25 @@ def test_published_intervals_start_from_the_published_estimates(recorded):
     assert [estimate for _, estimate in rows] == pytest.approx([percent for percent, _ in rows], abs=1e-9)
 
 
-def test_the_losses_of_the_ranks_are_the_rankings_distances(recorded):
+def test_the_losses_of_the_decisions_are_those_of_the_effects(recorded):
     rows = recorded.query(
         """
-        select
-            ranks.loss,
-            case ranks.goal
-                when 'displacement' then rankings.displacement
-                when 'gap' then rankings.gap
-                else rankings.error
-            end
-        from inference.decisions as ranks
-        left join marts.technique_rankings as rankings
+        select decisions.loss, effects.loss
+        from inference.decisions
+        left join marts.effects
             on
-                ranks.study = rankings.study
-                and ranks.domain = rankings.domain
-                and ranks.technique = rankings.technique
-                and ranks.llm is not distinct from rankings.llm
-        where ranks.study = 'voder-bais' and ranks.loss is not null
+                decisions.study = effects.study
+                and decisions.paradigm = effects.paradigm
+                and decisions.domain = effects.domain
+                and decisions.goal = effects.goal
+                and decisions.technique = effects.technique
+                and decisions.llm is not distinct from effects.llm
+                and effects.vignette is null
+        where decisions.study = 'voder-bais' and decisions.loss is not null
         """
     )
     assert len(rows) > 150
-    assert [loss for loss, _ in rows] == pytest.approx([distance for _, distance in rows], abs=1e-9)
+    assert [loss for loss, _ in rows] == pytest.approx([loss for _, loss in rows], abs=1e-9)
 
 
 def test_only_the_judicial_domain_has_intervals_over_llms(recorded):
@@ -223,17 +272,19 @@ def test_only_the_judicial_domain_decides_anything_beyond_the_llms_asked(recorde
 def test_the_t_intervals_are_those_of_scipy_over_the_llms_of_the_marts(recorded):
     rows = recorded.query(
         """
-        select technique.technique, technique.metric, control.loss - technique.loss
-        from marts.losses as technique
-        inner join marts.losses as control
+        select technique.technique, technique.goal, control.loss - technique.loss
+        from marts.effects as technique
+        inner join marts.effects as control
             on
                 technique.study = control.study
+                and technique.paradigm = control.paradigm
+                and technique.domain = control.domain
                 and technique.llm = control.llm
                 and technique.vignette = control.vignette
-                and technique.metric = control.metric
+                and technique.goal = control.goal
         where
             technique.study = 'voder-bais' and technique.domain = 'judicial' and control.technique = 'no_technique'
-            and technique.technique in ('premortem', 'devils_advocate', 'random_control') and technique.metric = 'error'
+            and technique.technique in ('premortem', 'devils_advocate', 'random_control') and technique.goal = 'error'
         """
     )
     for technique in ("premortem", "devils_advocate", "random_control"):

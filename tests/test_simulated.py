@@ -14,13 +14,10 @@ from tests.test_how_to import printed_in_readme
 
 MARTS = [
     "trials",
-    "baselines",
-    "anchored_conditions",
-    "spreads",
-    "losses",
-    "technique_effects",
-    "technique_rankings",
     "counts",
+    "conditions",
+    "effects",
+    "technique_effects",
     "attrition",
     "drift",
     "technique_costs",
@@ -144,9 +141,9 @@ def test_every_mart_that_names_domains_has_rows_for_every_one(simulated):
 
 def test_an_llm_that_always_answers_the_same_has_a_baseline_without_variance(simulated):
     rows = simulated.query(
-        "select distinct sd_response, sd_population, reason from marts.baselines where llm = 'sim/constant'"
+        "select distinct sd, reason from marts.conditions where is_baseline and llm = 'sim/constant'"
     )
-    assert rows == [(0.0, 0.0, None)]
+    assert rows == [(0.0, None)]
 
 
 def test_an_llm_that_only_refuses_is_in_the_trials_and_has_neither_baseline_nor_anchors(simulated):
@@ -156,8 +153,11 @@ def test_an_llm_that_only_refuses_is_in_the_trials_and_has_neither_baseline_nor_
     ]
     assert simulated.query(f"select distinct reason {of_silent.format('trials')}") == [("refused; no_baseline",)]
     assert simulated.query(f"select distinct answered_share {of_silent.format('attrition')}") == [(0.0,)]
-    for mart in ("baselines", "anchored_conditions", "spreads", "losses", "technique_rankings"):
-        assert simulated.query(f"select count(*) {of_silent.format(mart)}") == [(0,)]
+    assert simulated.query(f"select count(*) {of_silent.format('effects')}") == [(0,)]
+    assert simulated.query(
+        "select bool_and(is_baseline), sum(n_trials), any_value(mean), list(distinct reason) "
+        f"{of_silent.format('conditions')}"
+    ) == [(True, 0, None, ["no_answers; no_baseline"])]
     assert simulated.query(f"select count(*) {of_silent.format('trials')} and anchor_direction != 'none'") == [(0,)]
 
 
@@ -216,14 +216,14 @@ def test_technique_effects_agree_with_pandas_and_scipy_on_the_trials(simulated):
 @pytest.mark.slow("lands and builds twice")
 def test_a_second_run_adds_nothing_and_a_rebuild_changes_nothing(simulated, warehouse_in, tmp_path):
     simulated = warehouse_in(shutil.copytree(simulated.path.parent, tmp_path / "again"))
-    sql = "select * from marts.technique_rankings order by all"
+    sql = "select * from marts.effects order by all"
     before = simulated.frame(sql)
     said = simulated.run("python", "ingest/run.py")
     assert "SIMULATED respondents, no LLM is asked" in said
     assert re.search(r"10,\d{3} collected before, 0 now, 0 left; 0 calls", said)
     assert "loaded: 0 trials added" in said
     assert "0 calls added" in said
-    simulated.dbt("--quiet", "run", "--select", "+technique_rankings")
+    simulated.dbt("--quiet", "run", "--select", "+effects")
     # sums of doubles in parallel differ in the last digits
     pd.testing.assert_frame_equal(simulated.frame(sql), before, rtol=1e-9)
 

@@ -308,11 +308,6 @@ def _count_below_bounds(intervals):
     return sum(other[1] < low - SAME for other in others), sum(other[0] < high - SAME for other in others)
 
 
-def _rank_bounds(intervals):
-    low, high = _count_below_bounds(intervals)
-    return 1 + low, 1 + high
-
-
 def _count_first_larger(size):
     """Return the derivation of how often, of two groups of so many numbers each, the first has the larger mean."""
 
@@ -418,7 +413,7 @@ DERIVATIONS = {
     "percent_change": Derivation(_percent_change, _corners(_percent_change), n_inputs=2),
     "range": Derivation(lambda x: max(x) - min(x), _range_bounds),
     "mean_distance_from_100": Derivation(_mean_distance_from_100, _mean_distance_bounds),
-    "rank": Derivation(lambda x: 1 + _count_below(x), _rank_bounds),
+    "rank": Derivation(lambda x: 1 + _count_below(x), lambda x: [1 + end for end in _count_below_bounds(x)]),
     "count_below": Derivation(_count_below, _count_below_bounds),
     "complement": _rising(lambda x: 1 - x[0], -1, n_inputs=1),
     "complement_percent": _rising(lambda x: 100 - _mean(x), -1),

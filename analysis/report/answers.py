@@ -26,7 +26,7 @@ UNANCHORED, ENDS = "none", ("low", "high")
 UNDER = {UNANCHORED: "", "low": ", under a low anchor", "high": ", under a high anchor"}
 
 
-def answers(study, prefix, units):
+def answers(study, prefix):
     """Draw what each LLM answered in each domain.
 
     Parameters
@@ -34,8 +34,6 @@ def answers(study, prefix, units):
     study : Study
     prefix : str
         Of the ids of the panels.
-    units : callable
-        From a domain to the unit of its answers.
 
     Returns
     -------
@@ -55,13 +53,13 @@ def answers(study, prefix, units):
                 room -= n_dots
                 number = f"{prefix}-{len(made) + 1}-{len(panels) + 1}"
                 place = {"domain": domain, "vignette": vignette, "llm": llm}
-                panels.append(_panel(study, number, place, cell_rows, units(domain), several, n_texts, most))
+                panels.append(_panel(study, number, place, cell_rows, study.unit(domain), several, n_texts, most))
         if groups:
             made.append(
                 {
                     "id": f"{prefix}-{len(made) + 1}",
                     "domain": domain,
-                    "unit": units(domain),
+                    "unit": study.unit(domain),
                     "panels": panels,
                     "n_left_out": len(groups) - len(panels),
                     "table": _table(study, domain),

@@ -141,13 +141,11 @@ def _panel(study, heading, rows, of_llms):
         effect = _effect(row, *ends, digits)
         if effect["low"] is not None:
             effect["heard"] += f", {fixed(effect['low'])} to {fixed(effect['high'])}"
+        values.append(effect)
         values += [
-            effect,
-            *(
-                {"name": row["name"], "llm": scale * each["value"]}
-                for each in of_llms
-                if all(each[column] == row[column] for column in (*PLACE, "technique"))
-            ),
+            {"name": row["name"], "llm": scale * each["value"]}
+            for each in of_llms
+            if all(each[column] == row[column] for column in (*PLACE, "technique"))
         ]
     what, axis = f"difference in {unit}, and its 95 % interval", axis_of(values, 0.2)
     return draw_forest(study, heading, what, values, f"difference ({unit})", axis)

@@ -313,7 +313,7 @@ def baselines_figure(study, domain):
     rows.sort(key=lambda row: (-row["baseline"], row["llm"], row["vignette"]))
     if not rows:
         return None
-    unit = unit_of(study, domain)
+    unit = study.unit(domain)
     values = [
         {"name": study.named(row), "value": row["baseline"], "text": fixed(row["baseline"]), "colour": "var(--blue)"}
         for row in rows
@@ -646,12 +646,6 @@ def attrition_figure(study, domain):
     drawing = _draw_intervals(study, domain, what, values, *drawn) if values else None
     caption = "who answered, and what the displacement could be had all answered"
     return drawing, [_table(study, domain, caption, "marts.attrition", rows, columns)]
-
-
-def unit_of(study, domain):
-    """Return the unit of the answers of a domain, in words."""
-    units = sorted({row["response_unit"] for row in study.rows("units", domain=domain) if row["response_unit"]})
-    return clean(" and ".join(units)) or "the unit of the answer"
 
 
 def _percent(share):

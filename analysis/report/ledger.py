@@ -178,15 +178,13 @@ def _details(claim, first, shared, dots):
     entries.append(("specification", _specified([(name, claim[name]) for name in own]) if own else "as said above"))
     query = claim["query"]
     behind = f"{claim['rests_on'] or 'trials'} behind it"
-    if query and first is not claim:
+    if not query:
+        source = checks.NO_TRIALS
+    elif first is not claim:
         source = Markup('as of <a href="#{}">this claim</a>').format(quote(address(first)))
     else:
-        source = (
-            Markup("<pre>{}</pre>").format(Markup(escape(clean_lines(query), quote=False)))
-            if query
-            else checks.NO_TRIALS
-        )
-        if query and claim["domain"] in dots:
+        source = Markup("<pre>{}</pre>").format(Markup(escape(clean_lines(query), quote=False)))
+        if claim["domain"] in dots:
             source += Markup('<a href="#{}">as dots</a>').format(dots[claim["domain"]])
     entries.append((behind, source))
     return entries

@@ -13,7 +13,7 @@ from analysis.claims.checks import DOCUMENTS
 from analysis.report.answers import answers
 from analysis.report.audit import gate_tables, provenance_tables
 from analysis.report.biases import sections_on_biases
-from analysis.report.evidence import figures, unit_of
+from analysis.report.evidence import figures
 from analysis.report.ledger import ledger
 from analysis.report.scores import sections_on_scores
 from analysis.report.studies import Study
@@ -132,7 +132,7 @@ def _claims_elsewhere(tables, on_no_page):
 
 def _study(study, i):
     id_ = f"study-{i + 1}"
-    drawn = answers(study, f"answers-{i + 1}", lambda domain: unit_of(study, domain))
+    drawn = answers(study, f"answers-{i + 1}")
     return {
         "name": clean(study.name) if study.name else None,
         "title": title_of(study.name, study.documents, study.is_simulated),

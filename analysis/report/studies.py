@@ -84,6 +84,11 @@ class Study:
         """Return how an LLM is called; its id where two are called the same."""
         return _called(name, "llm", self.tables["llms"])
 
+    def unit(self, domain):
+        """Return the unit of the answers of a domain, in words."""
+        units = sorted({row["response_unit"] for row in self.rows("units", domain=domain) if row["response_unit"]})
+        return clean(" and ".join(units)) or "the unit of the answer"
+
     def in_order(self, rows):
         """Sort rows by technique."""
         places = {name: i for i, name in enumerate(self.techniques)}

@@ -8,7 +8,9 @@ from analysis.words import codes, measures
 from analysis.words.codes import codes_of, in_ways_of_counting, listed
 from analysis.words.settling import settling
 
-ELSEWHERE = "another measure or another comparison of arms of this bias says the opposite"
+CERTAINTY = codes.CERTAINTY | {
+    "contradicted_elsewhere": "another measure or another comparison of arms of this bias says the opposite"
+}
 DESCRIBED = "Measures of texts describe answers, and nothing is decided on them"
 EITHER = "helps in one comparison and harms in another"
 NONE_SHOWN = "no technique is shown to make it better or worse"
@@ -137,14 +139,10 @@ def _rests_on(bias, noun):
 
 def _bounds(bias):
     """Write the interval of a difference, or of the mean of an only arm."""
+    ends = [measures.possible(bias, bias[end]) for end in ("low", "high")]
     if bias["arm_b"] is None:
-        ends = (
-            measures.level(bias, measures.possible(bias, bias[end]) + (bias["reference"] or 0.0))
-            for end in ("low", "high")
-        )
-    else:
-        ends = (f"{measures.in_unit(bias, measures.possible(bias, bias[end])):+.3g}" for end in ("low", "high"))
-    return " to ".join(ends)
+        return " to ".join(measures.level(bias, end + (bias["reference"] or 0.0)) for end in ends)
+    return " to ".join(f"{measures.in_unit(bias, end):+.3g}" for end in ends)
 
 
 def decided_by_leading(decisions):
@@ -176,9 +174,8 @@ def _helpers(decisions):
     decided = decided_by_leading(decisions)
     phrases = [f"{word} {', '.join(decided[word])}" for word in ("use", "avoid") if decided[word]]
     phrases += [f"{', '.join(decided['either'])} {EITHER}"] if decided["either"] else []
-    turned = {decision["name"] for decision in decisions if "bias_reversed" in codes_of(decision)}.difference(
-        *decided.values()
-    )
+    turned = {decision["name"] for decision in decisions if "bias_reversed" in codes_of(decision)}
+    turned = turned.difference(*decided.values())
     phrases += [f"{name} turns the bias round, and is not recommended" for name in sorted(turned)]
     if not decisions:
         return "No technique was asked"
@@ -406,7 +403,5 @@ def _certainties(decisions, noun):
         for certainty, rows in by_certainty.items():
             which = ", ".join(map(_named, rows))
             of_which = f" ({which})" if len(by_certainty) > 1 else ""
-            words = (
-                ELSEWHERE if certainty == "contradicted_elsewhere" else codes.CERTAINTY[certainty].replace("LLM", noun)
-            )
+            words = CERTAINTY[certainty].replace("LLM", noun)
             yield f"How sure of “{codes.DECISIONS[decision]}”{of_which}, counted as we recommend: {words}."

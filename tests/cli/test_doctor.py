@@ -114,7 +114,7 @@ def test_a_build_says_what_was_built_how_many_tests_passed_and_how_long_it_took(
     ("asked", "left_out"),
     [
         ([], ["--exclude-resource-type", "unit_test"]),
-        (["--select", "losses"], ["--exclude-resource-type", "unit_test"]),
+        (["--select", "effects"], ["--exclude-resource-type", "unit_test"]),
         (["--resource-type=model"], []),
         (["--exclude-resource-types", "test"], []),
     ],

@@ -38,7 +38,7 @@ NASTY = [
     '=HYPERLINK("http://x")', "+1", "-2 months", "@SUM(A1)", "\tcell", "'quoted'", 'a,"b"\r\nc', "", "NULL",
     "ünïcödé 12", "\uff1d1+1", None, "\x1b[31m 7",
 ]  # fmt: skip
-MARTS = ("trials", "baselines", "technique_effects", "technique_rankings", "counts")
+MARTS = ("trials", "counts", "conditions", "effects", "technique_effects")
 KILLED = """
 import os, signal
 from bais import exported

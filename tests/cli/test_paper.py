@@ -28,11 +28,12 @@ def tables(source, paradigm="anchoring"):
     """The rows of a small warehouse; one study, one domain, two techniques."""
     key = {"study": "s", "domain": "d"}
     named = {"no_technique": "No technique", "sacd": "SACD"}
-    ranking = {
-        **key, "llm": None, "n_trials": 60, "n_llms": 6, "displacement": 39.15, "gap": 25.32, "error": 43.7,
-        "error_unanchored": 13.8, "metrics_disagree": False,
+    lost = {"displacement": 39.15, "gap": 25.32, "error": 43.7}
+    effect = {**key, **ANCHORING, "llm": None, "vignette": None, "n_trials": 60, "n_llms": 6, "goals_disagree": False}
+    condition = {
+        **key, **ANCHORING, "llm": "v/0", "vignette": "theft", "technique": "no_technique", "row_set": "accepted",
+        "temperature_scope": "pooled", "is_baseline": False,
     }  # fmt: skip
-    unranked = {f"rank_by_{goal}": None for goal in GOALS}
     gain = {"gain": 26.18, "gain_low": -1.31, "gain_high": 42.38, "gain_plain_low": 2.5, "gain_plain_high": 40.1,
             "gain_asked_low": 22.4, "gain_asked_high": 29.9}  # fmt: skip
     decided = {
@@ -60,21 +61,19 @@ def tables(source, paradigm="anchoring"):
              "response_unit": "months", "left_out_because": None}
             for n, role in [*((n, None) for n in range(6)), ("judge", "answer")]
         ],
-        "marts.technique_rankings": [
-            {**ranking, "technique": "no_technique", **unranked, "reason": "not_ranked"},
-            {**ranking, "technique": "sacd", "displacement": 12.97, **dict.fromkeys(unranked, 1), "reason": None},
+        "marts.effects": [
+            {**effect, "goal": goal, "base_loss": 13.8 if goal == "error" else None, **of}
+            for goal in GOALS
+            for of in (
+                {"technique": "no_technique", "loss": lost[goal], "rank": None, "reason": "not_ranked"},
+                {"technique": "sacd", "loss": (lost | {"displacement": 12.97})[goal], "rank": 1, "reason": None},
+            )
         ],
-        "marts.baselines": [
-            {**key, "llm": "v/0", "vignette": "theft", "baseline": 18.73, "n_trials": 10, "temperature_scope": "pooled",
-             "reason": None}
-        ],
-        "marts.anchored_conditions": [
-            {**key, "llm": "v/0", "vignette": "theft", "technique": "no_technique", "temperature_scope": "pooled",
-             "anchor_direction": "low", "mean_response": 9.3, "n_trials": 30}
-        ],
-        "marts.spreads": [
-            {**key, "llm": "v/0", "vignette": "theft", "technique": "no_technique", "spread": 8.03, "spread_pp": 25.32,
-             "reason": None}
+        "marts.conditions": [
+            {**condition, "arm": "none", "is_baseline": True, "mean": 18.73, "percent_of_baseline": 100.0,
+             "n_trials": 10},
+            {**condition, "arm": "low", "mean": 9.3, "percent_of_baseline": 49.65, "n_trials": 30},
+            {**condition, "arm": "high", "mean": 17.33, "percent_of_baseline": 92.53, "n_trials": 30},
         ],
         "marts.attrition": [{**key, "vignette": "theft", "paradigm": paradigm, "role": None, **asked}],
         "marts.post_hoc_changes": [

@@ -2,6 +2,7 @@ import contextlib
 import json
 import re
 import shutil
+from itertools import product
 
 import duckdb
 import pytest
@@ -42,8 +43,8 @@ GOALS = ("displacement", "gap")
 LLMS = [f"vendor/{letter}" for letter in "abcdef"]
 
 RELATIONS = (
-    "raw.batches", "seeds.techniques", "seeds.llm_aliases", "marts.trials", "marts.technique_rankings",
-    "marts.technique_costs", "marts.attrition", "marts.post_hoc_changes", "marts.losses",
+    "raw.batches", "seeds.techniques", "seeds.llm_aliases", "marts.trials", "marts.effects",
+    "marts.technique_costs", "marts.attrition", "marts.post_hoc_changes",
     "inference.decisions", "inference.predictions", "inference.multiverse", "inference.power", "staging.stg_paradigms",
 )  # fmt: skip
 
@@ -132,12 +133,12 @@ def made_once(tmp_path_factory):
         insert_trial(made, "real", "split", "vendor/g", "recorded")
         insert_trial(made, "other", "framing", "vendor/a", "recorded", "framing")
         insert_trial(made, "other", "judged", "vendor/a", "recorded", "judge_framing", "answer")
-        for domain, llm, reason in (
-            ("split", "vendor/g", "no_baseline"), ("bare", None, "no_baseline; nothing_to_rank"),
-        ):  # fmt: skip
+        for (domain, llm, reason), goal in product(
+            (("split", "vendor/g", "no_baseline"), ("bare", None, "no_baseline; nothing_to_rank")), GOALS
+        ):
             insert(
-                made, "marts.technique_rankings", study="real", domain=domain, llm=llm, technique="sacd",
-                reason=reason,
+                made, "marts.effects", study="real", paradigm="anchoring", domain=domain, goal=goal, llm=llm,
+                technique="sacd", reason=reason,
             )  # fmt: skip
         for llm, cost in zip(LLMS, (0.002, 0.004) * 3, strict=True):
             insert(

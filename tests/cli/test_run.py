@@ -363,16 +363,15 @@ def test_the_analysis_equals_the_marts(new_warehouse, tmp_path):
         "seed",
         "model",
         "--select",
-        "+anchored_conditions",
-        "+spreads",
+        "+conditions",
         "+trials",
         "+evaluations",
         "+human_comparisons",
     )
     analysis = json.loads((tmp_path / "r.analysis.json").read_text())
     rows = new_warehouse.query(
-        "select anchor_direction, n_trials, mean_response, median_response, sd_response from marts.anchored_conditions "
-        "where temperature_scope = 'pooled' order by anchor_direction desc"
+        "select arm, n_trials, mean, median, sd from marts.conditions where paradigm = 'anchoring' "
+        "and arm in ('low', 'high') and row_set = 'accepted' and temperature_scope = 'pooled' order by arm desc"
     )
     expected = [
         (c["anchorDirection"], c["n"], c["mean"], c["median"], c["standardDeviation"]) for c in analysis["conditions"]
@@ -380,8 +379,8 @@ def test_the_analysis_equals_the_marts(new_warehouse, tmp_path):
     for row, of in zip(rows, expected, strict=True):
         assert row[:2] == of[:2]
         assert row[2:] == pytest.approx(of[2:])
-    ((spread,),) = new_warehouse.query("select spread from marts.spreads")
-    assert spread == pytest.approx(analysis["comparison"]["difference"])
+    (low, high) = (mean for _, _, mean, *_ in rows)
+    assert high - low == pytest.approx(analysis["comparison"]["difference"])
     values = {"too low": -1, "just right": 0, "too high": 1}
     evaluations = new_warehouse.query(
         "select trial_id, any_value(value) filter (where measure = 'prosecutor_evaluation'), "

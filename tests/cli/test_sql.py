@@ -354,13 +354,13 @@ def test_a_mistake_that_quotes_an_answer_does_not_act_on_the_terminal(warehouse,
 
 
 def test_a_missing_table_points_to_the_list_of_tables(warehouse, capsys):
-    assert "`bais tables`" in refused(capsys, "sql", "from marts.baselines")
+    assert "`bais tables`" in refused(capsys, "sql", "from marts.conditions")
 
 
 def test_a_missing_table_points_to_the_build_if_there_are_no_marts(warehouse, capsys):
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
         made.execute("drop table marts.answers")
-    message = refused(capsys, "sql", "from marts.baselines")
+    message = refused(capsys, "sql", "from marts.conditions")
     assert "`bais build`" in message
     assert "`bais tables`" not in message
 

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import duckdb
@@ -97,15 +98,15 @@ TRIALS = [
 RELATIONS = (
     "staging.stg_attribution_scores", "intermediate.int_versions_cited", "intermediate.int_studies_cited",
     "seeds.techniques", "seeds.published_claims", "marts.trials", "marts.quarantined_trials",
-    "marts.technique_rankings", "marts.claim_checks", "inference.decisions",
+    "marts.effects", "marts.claim_checks", "inference.decisions",
 )  # fmt: skip
 OTHERS = """
 create table intermediate.hidden (a integer);
-create table marts.baselines (llm varchar, baseline double);
-insert into marts.baselines values ('a', 1), ('b', 2), ('c', 3);
-comment on table marts.baselines is 'One row per
+create table marts.conditions (llm varchar, baseline double);
+insert into marts.conditions values ('a', 1), ('b', 2), ('c', 3);
+comment on table marts.conditions is 'One row per
 llm. More is said here.';
-comment on column marts.baselines.baseline is 'Mean response with no anchor.';
+comment on column marts.conditions.baseline is 'Mean response with no anchor.';
 """
 
 
@@ -150,10 +151,10 @@ def made_once(tmp_path_factory):
         for claim_id, differing in CLAIMS.items():
             insert_claim(made, claim_id, **differing)
         for study, domain, technique, reason in RANKINGS:
-            for llm in (None, "vendor/a"):
+            for llm, vignette, goal in product((None, "vendor/a"), (None, "v"), ("displacement", "gap", "error")):
                 insert(
-                    made, "marts.technique_rankings", study=study, domain=domain, llm=llm, technique=technique,
-                    reason=reason,
+                    made, "marts.effects", study=study, paradigm="anchoring", domain=domain, goal=goal, llm=llm,
+                    vignette=vignette, technique=technique, reason=reason,
                 )  # fmt: skip
         for study, domain, technique, goal, n_llms, decision, asked, loss in DECIDED:
             control, comparison = (None, None) if technique == "no_technique" else ("no_technique", "control")
@@ -212,11 +213,11 @@ def refused(capsys, *arguments):
 def test_tables_lists_by_question_what_is_there_with_its_rows_and_grain(warehouse, capsys):
     rows = {row["table"]: row for row in asked_as_json(capsys, "tables")}
     question = "What was answered?"
-    assert rows["marts.baselines"] == {
-        "question": question, "table": "marts.baselines", "rows": 3, "grain": "One row per llm.",
+    assert rows["marts.conditions"] == {
+        "question": question, "table": "marts.conditions", "rows": 3, "grain": "One row per llm.",
     }  # fmt: skip
     assert rows["marts.trials"] == {"question": question, "table": "marts.trials", "rows": len(TRIALS), "grain": None}
-    assert list(rows)[:2] == ["inference.decisions", "marts.technique_rankings"]
+    assert list(rows)[:2] == ["inference.decisions", "marts.effects"]
     assert all(row["question"] for row in rows.values())
 
 
@@ -240,7 +241,7 @@ def test_the_table_of_tables_says_a_question_once_and_how_many_there_are_besides
     golden(ask(capsys, "tables", "--all"))
 
 
-@pytest.mark.parametrize("name", ["baselines", "marts.baselines", "Marts.Baselines"])
+@pytest.mark.parametrize("name", ["conditions", "marts.conditions", "Marts.Conditions"])
 def test_tables_with_a_name_defines_the_columns(warehouse, capsys, name, golden):
     out = ask(capsys, "tables", name)
     golden(out.splitlines()[0])
@@ -292,11 +293,11 @@ def test_a_public_table_goes_before_a_landed_one_of_the_same_name(warehouse, cap
 def test_landed_tables_are_defined_before_anything_is_built(change, capsys):
     change("drop schema marts cascade; drop schema inference cascade")
     assert ask(capsys, "tables", "raw.trials").startswith("raw.trials, ")
-    assert "run `bais build`" in refused(capsys, "tables", "baselines")
+    assert "run `bais build`" in refused(capsys, "tables", "conditions")
 
 
 def test_an_unknown_table_is_answered_with_similar_names(warehouse, capsys):
-    assert "marts.baselines" in refused(capsys, "tables", "base\x1blines")
+    assert "marts.conditions" in refused(capsys, "tables", "condi\x1btions")
 
 
 @pytest.mark.parametrize("command", ["tables", "claims", "headlines"])
@@ -313,7 +314,7 @@ def test_a_warehouse_without_marts_is_told_to_be_built(tmp_path, monkeypatch, ca
     [
         ("claims", "drop table marts.claim_checks"),
         ("headlines", "drop table marts.claim_checks"),
-        ("headlines", "alter table marts.technique_rankings drop column domain"),
+        ("headlines", "alter table marts.effects drop column domain"),
         ("claims", "drop table seeds.published_claims"),
     ],
 )
@@ -498,7 +499,7 @@ def test_the_version_that_claims_are_about_is_no_study_of_its_own(change, capsys
     before = ask(capsys, "headlines")
     change(
         "insert into marts.trials from marts.trials select * replace ('s@v1' as study); "
-        "insert into marts.technique_rankings from marts.technique_rankings select * replace ('s@v1' as study)"
+        "insert into marts.effects from marts.effects select * replace ('s@v1' as study)"
     )
     assert ask(capsys, "headlines") == before
     golden(refused(capsys, "headlines", "--study", "s@v1"))
@@ -637,8 +638,8 @@ def test_headlines_say_what_recommend_says(change, warehouse, capsys):
     change(f"update inference.decisions set {ones}")
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
         make_tables(
-            made, "inference.predictions", "inference.power", "inference.multiverse", "marts.losses",
-            "marts.technique_costs", "marts.attrition", "marts.post_hoc_changes",
+            made, "inference.predictions", "inference.power", "inference.multiverse", "marts.technique_costs",
+            "marts.attrition", "marts.post_hoc_changes",
         )  # fmt: skip
     change("update marts.trials set vignette = 'v'")
     change("update marts.trials set domain = 'split', llm = 'vendor/0' where trial_id = 't1'")
@@ -656,18 +657,19 @@ def test_headlines_say_of_a_study_what_could_not_be_read(warehouse, capsys):
 def test_headlines_names_what_is_not_ranked_with_the_reason(change, capsys, golden):
     assert "Not ranked" not in ask(capsys, "headlines", "--study", "s")
     change(
-        "update marts.technique_rankings set not_ranked_because = 'compared with' where technique = 'no_technique'; "
-        "insert into marts.technique_rankings (study, domain, technique, not_ranked_because) values "
-        "('s', 'split', 'sleep_on_it', 'the study does not say ranked: true'), "
-        "('s', 'agreed', 'sleep_on_it', 'the study does not say ranked: true'), "
-        "('s', 'split', 'hindsight', 'not in seeds/techniques.csv')"
+        "update marts.effects set not_ranked_because = 'compared with' where technique = 'no_technique'; "
+        "insert into marts.effects (study, paradigm, domain, goal, technique, not_ranked_because) "
+        "select 's', 'anchoring', domain, unnest(['displacement', 'gap', 'error']), technique, reason from (values "
+        "('split', 'sleep_on_it', 'the study does not say ranked: true'), "
+        "('agreed', 'sleep_on_it', 'the study does not say ranked: true'), "
+        "('split', 'hindsight', 'not in seeds/techniques.csv')) as others (domain, technique, reason)"
     )
     lines = [line for line in ask(capsys, "headlines").splitlines() if line.startswith("Not ranked")]
     golden("\n".join(lines))
 
 
 def test_headlines_of_a_warehouse_of_old_name_nothing_that_is_not_ranked(change, capsys):
-    change("alter table marts.technique_rankings drop not_ranked_because")
+    change("alter table marts.effects drop not_ranked_because")
     assert "Not ranked" not in ask(capsys, "headlines")
 
 
@@ -746,7 +748,7 @@ def test_headlines_of_one_study_leaves_out_the_others(warehouse, capsys):
 
 
 def test_headlines_of_an_empty_warehouse_say_that_there_is_nothing(change, capsys, golden):
-    change("delete from marts.trials; delete from marts.technique_rankings; delete from marts.claim_checks")
+    change("delete from marts.trials; delete from marts.effects; delete from marts.claim_checks")
     out = ask(capsys, "headlines")
     golden(out)
     assert "Study" not in out
@@ -778,7 +780,7 @@ def test_a_study_that_is_landed_and_not_public_is_no_unknown_study(change, capsy
 def test_headlines_say_which_landed_studies_are_not_public(change, capsys, golden):
     change(LANDED + VERDICT.format(verdict="failed"))
     golden(ask(capsys, "headlines"), "3 trials")
-    change("delete from marts.trials; delete from marts.technique_rankings; delete from marts.claim_checks")
+    change("delete from marts.trials; delete from marts.effects; delete from marts.claim_checks")
     out = ask(capsys, "headlines")
     golden(out, "3 trials")
     assert "holds no trials" not in out

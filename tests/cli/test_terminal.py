@@ -77,12 +77,12 @@ def test_nobody_who_reads_no_terminal_is_shown_work(capsys, monkeypatch):
 
 def test_an_event_of_dbt_says_which_node_it_is_at_and_what_is_wrong():
     shown, said = [], []
-    node = {"index": 3, "total": 9, "node_info": {"node_name": "baselines"}}
+    node = {"index": 3, "total": 9, "node_info": {"node_name": "conditions"}}
     for level, data in (("info", node), ("debug", {}), ("error", {})):
         event = json.dumps({"info": {"level": level, "msg": f"of {level}"}, "data": data})
         said += dbt._followed(event, lambda *at: shown.append(at))
     said += dbt._followed("Traceback\n", None)
-    assert (shown, said) == ([(2, 9, "baselines")], ["of error", "Traceback"])
+    assert (shown, said) == ([(2, 9, "conditions")], ["of error", "Traceback"])
 
 
 def test_a_build_at_a_terminal_shows_its_nodes_and_keeps_what_went_wrong(at_a_terminal, monkeypatch):

@@ -18,7 +18,7 @@ from tests.tools import compare
 
 pytestmark = pytest.mark.slow("versions built one after the other")
 
-MARTS = ("trials", "baselines", "quarantined_trials", "attrition")
+MARTS = ("trials", "conditions", "quarantined_trials", "attrition")
 BUILD = ("--exclude-resource-type", "test", "unit_test", "--select", *(f"+{name}" for name in MARTS))
 
 

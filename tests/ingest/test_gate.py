@@ -772,7 +772,7 @@ def test_rows_that_nobody_published_are_not_missed(version):
 
 # What a verdict does to the marts
 
-MARTS = ("technique_rankings", "attrition", "trials", "counts")
+MARTS = ("effects", "attrition", "trials", "counts")
 WHO, WHY = "Ada", "the endpoint confirmed that nothing was wrong"
 
 

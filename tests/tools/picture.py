@@ -16,8 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "answers.svg"
 STUDY, DOMAIN = "voder-bais", "judicial"
 PANEL = """
-select technique, displacement from marts.technique_rankings
-where study = $study and domain = $domain and llm is null and technique = 'no_technique'
+select technique, loss from marts.effects
+where study = $study and paradigm = 'anchoring' and domain = $domain and goal = 'displacement'
+    and llm is null and vignette is null and technique = 'no_technique'
 union all (
     select technique, loss from inference.decisions
     where study = $study and domain = $domain and llm is null and comparison = 'control'
@@ -143,11 +144,11 @@ def main(warehouse: Path, picture: Path) -> int:
         print(f"No picture: {warehouse} is not there. `make run` makes it.", file=sys.stderr)
         return 2
     with duckdb.connect(str(warehouse), read_only=True) as connection:
-        has_rankings = connection.execute(
+        is_built = connection.execute(
             "select count(*) = 2 from information_schema.tables where (table_schema, table_name) in "
-            "(('marts', 'technique_rankings'), ('inference', 'decisions'))"
+            "(('marts', 'effects'), ('inference', 'decisions'))"
         ).fetchone()[0]
-        shown = panels(connection) if has_rankings else []
+        shown = panels(connection) if is_built else []
     if not shown:
         print(
             f"No picture: {warehouse} holds no built study {STUDY}. Import document A's recorded trials "

@@ -19,10 +19,9 @@ NAMES = {"no_technique": "No technique", "sacd": "SACD", "devils_advocate": "Dev
 
 def ranking(domain, technique, displacement, gap, ranks=(None, None, None), **more):
     return {
-        "domain": domain, "technique": technique, "n_trials": 431, "n_llms": 6, "displacement": displacement,
-        "gap": gap, "error": 33.3, "error_unanchored": 12.1,
-        **{f"rank_by_{goal}": rank for goal, rank in zip(GOALS, ranks, strict=True)}, "metrics_disagree": True,
-        "reason": None, **more,
+        "domain": domain, "technique": technique, "n_trials": 431, "n_llms": 6,
+        "losses": {"displacement": displacement, "gap": gap, "error": 33.3}, "base_loss": 12.1,
+        "ranks": dict(zip(GOALS, ranks, strict=True)), "goals_disagree": True, "reason": None, **more,
     }  # fmt: skip
 
 
@@ -67,14 +66,13 @@ def rows(**changes):
              "gain": None, "gain_low": None, "gain_high": None, "p_better_than_control": None, "p_best_new_llm": None},
         ],
         "baselines": [
-            {"domain": "judicial", "llm": "v/o3", "vignette": "theft", "baseline": 18.734, "n_trials": 90,
-             "reason": None, "response_unit": "months"},
-            {"domain": "judicial", "llm": "v/b-4.5", "vignette": "theft", "baseline": 44.1, "n_trials": 89,
-             "reason": None, "response_unit": "months"},
+            {"domain": "judicial", "llm": "v/o3", "vignette": "theft", "mean": 18.734, "n_trials": 90,
+             "response_unit": "months"},
+            {"domain": "judicial", "llm": "v/b-4.5", "vignette": "theft", "mean": 44.1, "n_trials": 89,
+             "response_unit": "months"},
         ],
         "conditions": [
-            {"domain": "judicial", "llm": "v/o3", "vignette": "theft", "anchor_direction": "low",
-             "mean_response": 11.114, "n_trials": 30}
+            {"domain": "judicial", "llm": "v/o3", "vignette": "theft", "arm": "low", "mean": 11.114, "n_trials": 30}
         ],
         "spreads": [
             {"domain": "judicial", "llm": "v/o3", "vignette": "theft", "spread": 8.03, "spread_pp": 42.9,
@@ -267,7 +265,7 @@ def test_the_template_gives_each_llms_baseline_and_spread_also_where_no_techniqu
 
 
 def test_a_null_has_its_reason_in_the_facts_and_no_number_in_the_template(golden):
-    nulls = {**dict.fromkeys(GOALS), "reason": "no_baseline; not_ranked"}
+    nulls = {"losses": dict.fromkeys(GOALS), "reason": "no_baseline; not_ranked"}
     facts = facts_of(STUDY, rows(rankings=[{**ranking("d", "sacd", None, None), **nulls}]))
     assert facts["domains"]["d"]["techniques"]["SACD"]["reason"] == "no_baseline; not_ranked"
     text = template_paper(facts)
