@@ -94,7 +94,7 @@ def _panel(study, number, place, rows, unit, several, n_texts, most):
     anchors = {}
     for row in study.rows("anchors", **place):
         anchors.setdefault(row["arm"], []).append(row["anchor_value"])
-    effects = study.rows("effects", domain=domain, llm=llm, goal="displacement")
+    effects = study.rows("losses", domain=domain, llm=llm, goal="displacement")
     losses = {row["technique"]: row["loss"] for row in effects if row["loss"] is not None}
     techniques = sorted(
         {technique for technique, _ in cells},

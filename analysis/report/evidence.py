@@ -163,7 +163,7 @@ def _draw_intervals(study, domain, what, values, title, share, reference, heard=
 def _over_llms(study, domain, column="loss", goals=("displacement",)):
     """Return what effects are over all LLMs, by goal, of the techniques that have a number in a column for some."""
     techniques = {}
-    for row in study.in_order(study.rows("effects", domain=domain, llm=None)):
+    for row in study.in_order(study.rows("losses", domain=domain, llm=None)):
         techniques.setdefault(row["technique"], {"technique": row["technique"]})[row["goal"]] = row
     return [row for row in techniques.values() if all(goal in row and row[goal][column] is not None for goal in goals)]
 
@@ -365,7 +365,7 @@ def sacd_figure(study, domain):
     of_llms = {}
     for row in study.rows("percents", domain=domain, technique=SACD):
         of_llms.setdefault(row["llm"], {})[row["anchor_direction"]] = row["percent"]
-    rows = study.rows("effects", domain=domain, technique=SACD, goal="displacement")
+    rows = study.rows("losses", domain=domain, technique=SACD, goal="displacement")
     rows = [row for row in rows if row["llm"] and {*ENDS, "both"} <= of_llms.get(row["llm"], {}).keys()]
     rows.sort(key=lambda row: (-of_llms[row["llm"]]["both"], row["llm"]))
     if not rows:
@@ -417,7 +417,7 @@ def llms_figure(study, domain):
     """Displacement of each technique with each LLM, and what each LLM gains."""
     rows = [
         row
-        for row in study.in_order(study.rows("effects", domain=domain, goal="displacement"))
+        for row in study.in_order(study.rows("losses", domain=domain, goal="displacement"))
         if row["llm"] is not None and row["loss"] is not None
     ]
     rows.sort(key=lambda row: study.llm(row["llm"]).lower())
@@ -613,7 +613,7 @@ def _changes(study):
 )
 def attrition_figure(study, domain):
     """Who did not answer, and what they could have changed."""
-    over_llms = study.rows("effects", domain=domain, goal="displacement", llm=None)
+    over_llms = study.rows("losses", domain=domain, goal="displacement", llm=None)
     by_technique = {row["technique"]: row for row in over_llms}
     losses = {row["technique"]: row["loss"] for row in over_llms if row["loss"] is not None}
     rows = [

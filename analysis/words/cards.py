@@ -144,7 +144,7 @@ def in_full(study, domain):
     """
     rows = study.held_against(domain, "control")
     if not any(row["n_llms"] for row in rows):
-        all_rows = [*study.rows("effects", domain=domain, llm=None), *rows]
+        all_rows = [*study.rows("losses", domain=domain, llm=None), *rows]
         reasons = sorted({code for row in all_rows for code in codes_of(row)} - {"", "not_ranked"})
         why = reasons_in_words("; ".join(reasons)) if reasons else "no trial had a low or a high anchor"
         yield say("Nothing can be compared here: {why}.", why=why)
@@ -230,7 +230,7 @@ def _of_whom(study, rows, goal, column, start, end=""):
 
 def _too_few(study, domain, rows):
     most = max(rows, key=lambda row: (row["n_llms"], row["technique"]))
-    ranked = study.rows("effects", domain=domain, goal=LEADING)
+    ranked = study.rows("losses", domain=domain, goal=codes.LEADING)
     llms = sorted({row["llm"] for row in ranked if row["llm"] and row["rank"] is not None})
     were = "LLM was" if most["n_llms"] == 1 else "LLMs were"
     return say(
@@ -260,7 +260,7 @@ def _other_goals(study, rows, column):
 
 
 def _first_places(study, domain):
-    by_goal = {goal: study.rows("effects", domain=domain, llm=None, goal=goal) for goal in ("displacement", "gap")}
+    by_goal = {goal: study.rows("losses", domain=domain, llm=None, goal=goal) for goal in ("displacement", "gap")}
     first = {goal: [row for row in rows if row["rank"] == 1] for goal, rows in by_goal.items()}
     if all(first.values()) and any(row["goals_disagree"] for row in by_goal["gap"]):
         yield say(
@@ -321,7 +321,7 @@ def _with_code(study, rows, code, against=""):
 
 
 def _cautions(study, domain):
-    over_llms = study.rows("effects", domain=domain, llm=None, goal=LEADING)
+    over_llms = study.rows("losses", domain=domain, llm=None, goal=codes.LEADING)
     if any(row["not_identified"] for row in over_llms):
         yield _not_identified(study, over_llms)
     beside = {row["technique"] for row in over_llms} - {codes.CONTROL, "sacd_initial"}

@@ -188,12 +188,13 @@ def study_with(decisions, *, n_llms=9, first=("a", "b"), is_identified=True, rea
         for name, of_goals in zip(names, decisions, strict=True)
         for goal, decision in zip(("displacement", "gap", "error"), of_goals, strict=True)
     ]  # fmt: skip
-    rankings = [
+    losses = [
         {
-            **of, "llm": llm, "technique": name, "rank_by_displacement": 1 if name == first[0] else 2,
-            "rank_by_gap": 1 if name == first[1] else 2, "metrics_disagree": first[0] != first[1],
+            **of, "llm": llm, "technique": name, "goal": goal, "rank": 1 if name == best else 2,
+            "goals_disagree": goal == "gap" and first[0] != first[1], "n_missing": 0,
             "not_identified": not is_identified, "reason": "no_baseline",
         }
+        for goal, best in zip(("displacement", "gap"), first, strict=True)
         for name in names
         for llm in (None, "x")
     ]  # fmt: skip
@@ -201,8 +202,8 @@ def study_with(decisions, *, n_llms=9, first=("a", "b"), is_identified=True, rea
         {"technique": name, "display_name": name.upper(), "is_ranked": True, "description": ""} for name in names
     ]
     tables = {
-        "decisions": ranks, "technique_rankings": rankings, "techniques": techniques, "llms": [],
-        "attrition": [{**of, "technique": name} for name in names], "attrition_bounds": [], "predictions": [],
+        "decisions": ranks, "losses": losses, "techniques": techniques, "llms": [],
+        "attrition": [{**of, "technique": name} for name in names], "predictions": [],
         "of_each_llm": [], "switches": changes,
     }  # fmt: skip
     return Study("s", False, tables)

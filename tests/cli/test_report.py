@@ -70,7 +70,7 @@ def test_every_number_of_the_page_equals_a_query_on_the_warehouse(both):
 def test_a_number_that_is_not_the_warehouses_is_found_by_that_test(warehouse, monkeypatch):
     page = page_of(warehouse, monkeypatch)
     with closing(duckdb.connect(str(warehouse))) as connection:
-        connection.execute("update marts.baselines set baseline = baseline + 0.02 where llm = 'vendor/a'")
+        connection.execute("update marts.conditions set mean = mean + 0.02 where llm = 'vendor/a'")
     _, wrong = differing(page, warehouse)
     assert wrong
     assert all('"baseline"' in said for said in wrong)
@@ -110,7 +110,7 @@ def test_the_same_warehouse_gives_the_same_bytes(both, monkeypatch):
 def test_a_last_digit_that_depends_on_the_order_of_a_sum_changes_nothing(warehouse, monkeypatch):
     before = page_of(warehouse, monkeypatch)
     with closing(duckdb.connect(str(warehouse))) as connection:
-        connection.execute("update marts.technique_rankings set displacement = displacement * (1 + 1e-15)")
+        connection.execute("update marts.effects set loss = loss * (1 + 1e-15) where goal = 'displacement'")
     assert page_of(warehouse, monkeypatch) == before
 
 
@@ -120,7 +120,7 @@ def test_another_number_gives_another_fingerprint(warehouse, monkeypatch):
 
     before = fingerprint()
     with closing(duckdb.connect(str(warehouse))) as connection:
-        connection.execute("update marts.technique_rankings set gap = gap + 1e-6")
+        connection.execute("update marts.effects set loss = loss + 1e-6 where goal = 'gap'")
     assert fingerprint() != before
 
 
@@ -396,7 +396,7 @@ def test_a_warehouse_that_is_missing_unbuilt_or_older_is_said(warehouse, monkeyp
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "empty.duckdb"))
     golden(refusal("--out", tmp_path / "r.html"), "`bais build`")
     with closing(duckdb.connect(str(warehouse))) as connection:
-        connection.execute("alter table marts.technique_rankings rename gap to spread_percent")
+        connection.execute("alter table marts.effects rename loss to spread_percent")
         connection.execute("drop table inference.intervals")
     monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
     golden(refusal("--out", tmp_path / "r.html"))

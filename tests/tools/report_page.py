@@ -27,8 +27,7 @@ RELATIONS = (
     "staging.stg_batch_verdicts", "staging.stg_flagged_trials", "intermediate.int_trials_published",
     "seeds.techniques", "seeds.llms", "seeds.flag_reasons", "seeds.published_claims",
     "claims.claim_trials", "marts.claim_checks", "marts.trials", "marts.attrition", "marts.post_hoc_changes",
-    "marts.attrition_bounds", "marts.technique_rankings", "papers.technique_effects", "marts.baselines",
-    "marts.counts", "marts.parse_disagreements",
+    "marts.effects", "papers.technique_effects", "marts.conditions", "marts.counts", "marts.parse_disagreements",
     "inference.decisions", "inference.predictions", "inference.multiverse", "inference.intervals",
 )  # fmt: skip
 TECHNIQUES = {
@@ -39,10 +38,13 @@ TECHNIQUES = {
     "sacd": ("SACD", True, 57.65, (42.35, 18.31, 30), (3, 1, 1), ("no_evidence", "use", "equivalent"), (-14, 7, 1.5)),
 }
 GOALS = ("displacement", "gap", "error")
+POOLED = {"temperature_scope": "pooled", "row_set": "accepted", "baseline_scope": "pooled", "weighting": "llm"}
 # what a row of these tables says where nothing else is said
 DEFAULTS = {
     "marts.attrition": {"vignette": "v", "paradigm": "anchoring"},
     "marts.post_hoc_changes": {"paradigm": "anchoring"},
+    "marts.effects": {"paradigm": "anchoring"},
+    "marts.conditions": {"paradigm": "anchoring", "technique": "no_technique", "arm": "none", "row_set": "accepted"},
     "inference.decisions": {"paradigm": "anchoring"},
     "inference.predictions": {"paradigm": "anchoring"},
     "inference.multiverse": {
@@ -130,8 +132,8 @@ def _add_study(made, study, llms, said, domain, source):
             response_text=said if i else None,
         )  # fmt: skip
         made.add(
-            "marts.baselines", **of, vignette="v", llm=llm, temperature_scope="pooled", n_trials=30,
-            baseline=31.25 + i, sd_response=2.5, min_response=24, max_response=36,
+            "marts.conditions", **of, vignette="v", llm=llm, is_baseline=True, temperature_scope="pooled", n_trials=30,
+            mean=31.25 + i, sd=2.5, least=24, most=36,
         )  # fmt: skip
         for response in (24.0, 36.0 + i):
             made.add(
@@ -150,13 +152,16 @@ def _add_study(made, study, llms, said, domain, source):
         made.add("marts.post_hoc_changes", **of, llm=llms[0], change=change, why=why, n_trials=n_trials)
     for technique, (_, is_ranked, percent, losses, ranks, decisions, gains) in TECHNIQUES.items():
         for i, llm in enumerate((None, *llms)):
+            for goal, loss, rank in zip(GOALS, losses, ranks, strict=True):
+                made.add(
+                    "marts.effects", **of, llm=llm, technique=technique, goal=goal, loss=loss + i, rank=rank,
+                    signed=25.3 - i if goal == "gap" else None, base_loss=12.5 if goal == "error" else None,
+                    n_trials=120, n_llms=len(llms), n_asked=120, n_missing=1, goals_disagree=True, not_identified=True,
+                    loss_least=loss - 1, loss_most=loss + 2, reason=None if is_ranked else "not_ranked",
+                )  # fmt: skip
             made.add(
-                "marts.technique_rankings", **of, llm=llm, technique=technique, n_trials=120, n_llms=len(llms),
-                **{goal: loss + i for goal, loss in zip(GOALS, losses, strict=True)}, error_unanchored=12.5,
-                **{f"rank_by_{goal}": rank for goal, rank in zip(GOALS, ranks, strict=True)},
-                percent_of_baseline=percent + i, net_deviation=percent + i - 100, net_spread=25.3 - i,
-                rank_by_net_deviation=ranks[0], metrics_disagree=True, not_identified=True,
-                reason=None if is_ranked else "not_ranked",
+                "papers.technique_effects", **of, llm=llm, technique=technique, anchor_direction="both", **POOLED,
+                percent_of_baseline=percent + i, deviation_pp=percent + i - 100,
             )  # fmt: skip
         for i, llm in enumerate(llms):
             made.add(
@@ -166,13 +171,8 @@ def _add_study(made, study, llms, said, domain, source):
             for direction, shift in (("low", -20.5), ("high", 20.5)):
                 made.add(
                     "papers.technique_effects", **of, llm=llm, technique=technique, anchor_direction=direction,
-                    temperature_scope="pooled", row_set="accepted", baseline_scope="pooled", weighting="llm",
-                    percent_of_baseline=percent + i + shift,
+                    **POOLED, percent_of_baseline=percent + i + shift, deviation_pp=percent + i + shift - 100,
                 )  # fmt: skip
-        made.add(
-            "marts.attrition_bounds", **of, technique=technique, n_asked=120, n_missing=1,
-            displacement_least=losses[0] - 1, displacement_most=losses[0] + 2,
-        )  # fmt: skip
         for direction, shift in (("both", 0), ("low", -20.5), ("high", 20.5)):
             made.add(
                 "inference.intervals", **of, technique=technique, anchor_direction=direction,
