@@ -1,5 +1,7 @@
 """The gate and the provenance of a study, as tables."""
 
+from functools import partial
+
 from markupsafe import Markup
 
 from analysis.report.tables import number, table_of, text, whole, words
@@ -31,12 +33,7 @@ def gate_tables(study):
 
 
 def _batches(study):
-    def of_verdict(column):
-        return lambda row: Number(
-            row[column], column, 0, reason="not_audited",
-            table="raw.batch_verdicts", key={"verdict_id": row["verdict_id"]},
-        )  # fmt: skip
-
+    of_verdict = partial(whole, reason="not_audited", table="raw.batch_verdicts", by=["verdict_id"])
     columns = [
         ("batch", text("batch_id")),
         ("source", text("source")),
@@ -149,17 +146,11 @@ def provenance_tables(study):
         ("equivalence margin (pp)", number("margin", "max(margin)", reason="none")),
         ("rows", whole("n_rows", "count(*)")),
     ]
-    made = [
-        _table(
-            study, "Where the trials came from", "marts.trials",
-            ["source", "vignette"], study.rows("sources"), sources,
-        ),
-        _table(
-            study, "How decisions and probabilities were made", "inference.decisions",
-            ["method", "seed", "n_draws"], study.rows("resampling"), resampling,
-        ),
-    ]  # fmt: skip
-    return [table for table in made if table.rows]
+    by = ["source", "vignette"]
+    where = _table(study, "Where the trials came from", "marts.trials", by, study.rows("sources"), sources)
+    caption, by = "How decisions and probabilities were made", ["method", "seed", "n_draws"]
+    how = _table(study, caption, "inference.decisions", by, study.rows("resampling"), resampling)
+    return [table for table in (where, how) if table.rows]
 
 
 def _table(study, caption, source, by, rows, columns, key=None):

@@ -116,16 +116,13 @@ def _figure(study, summary, rows):
         _table(study, " by ".join(filter(None, measure)), list(of_measure))
         for measure, of_measure in groupby(rows, key=lambda row: (row["measure"], row["instrument"]))
     ]
+    more = f" {len(shown) - MOST_PANELS} more comparisons are in the tables." if len(shown) > MOST_PANELS else ""
     caption = Markup(
         "How far the first arm lies from the second (or an only arm from what is taken off), with a plain prompt and "
         "with each technique. Dashed: no difference. ◆ is the mean over {noun}s, with its value; the line is its 95 % "
         "interval. Orange: each {noun} that was asked. ◇ is hollow where fewer than {fewest} were asked: they say "
         "nothing of others.{more}"
-    ).format(
-        noun=summary["noun"],
-        fewest=FEWEST_LLMS,
-        more=f" {len(shown) - MOST_PANELS} more comparisons are in the tables." if len(shown) > MOST_PANELS else "",
-    )
+    ).format(noun=summary["noun"], fewest=FEWEST_LLMS, more=more)
     findings = [f"{listed(map(clean, summary[word]))} {verb}" for word, verb in FOUND.items() if summary[word]]
     paradigm = clean(summary["paradigm"])
     title = f"{paradigm}: {'; '.join(findings) or NONE_SHOWN}"

@@ -432,9 +432,8 @@ def llms_figure(study, domain):
         }
         for row in study.in_order(rows)
     ]
-    label = (
-        f"{domain}: displacement in percentage points of each technique with each LLM; the table below has the numbers"
-    )
+    what = "displacement in percentage points of each technique with each LLM"
+    label = f"{domain}: {what}; the table below has the numbers"
     gains = [
         row
         for row in study.in_order(study.rows("predictions", domain=domain, goal="displacement"))
