@@ -10,7 +10,7 @@ from analysis.words.codes import probability
 from analysis.words.domains import verdict
 from analysis.words.headlines import before_a_bias, sentences_on_unread
 from analysis.words.measures import arms, in_unit, possible, with_unit
-from analysis.words.pages import gained, rows_shown, summary_of_goals, summary_of_measures
+from analysis.words.pages import improvement, rows_shown, summary_of_goals, summary_of_measures
 from bais.evidence import CHANGES, NEXT_STEPS, PLACES, PREDICTIONS, SENSITIVITY, SOURCES, TRIALS_ASKED, evidence_on
 from bais.places import ASKED, goals_of
 from bais.sources import unread_lines
@@ -89,8 +89,8 @@ def recommend_on_bias(
     sources = values(warehouse, SOURCES, keys)
     unread = unread_lines(warehouse, studies[0])
     everybody = (records(warehouse, query, keys) for query in (CHANGES, TRIALS_ASKED))
-    changed, asked = ([row for row in rows if keys["llm"] in (None, row["llm"])] for rows in everybody)
-    changes = counted(changed, sum(row["n_asked"] for row in asked))
+    changed, n_asked = ([row for row in rows if keys["llm"] in (None, row["llm"])] for rows in everybody)
+    changes = counted(changed, sum(row["n_asked"] for row in n_asked))
     if as_json:
         about = {"study": studies[0], "paradigm": paradigm, "llm": llm, "is_asked": is_asked, "sources": sources}
         say_json(about | rows | {"unread_lines": unread, "post_hoc_changes": changes})
@@ -219,7 +219,7 @@ def _technique_row(bias, decision, prediction, shown):
     return [
         *cells,
         CALLED[decision[shown.column]],
-        _interval(bias | {"arm_b": EITHER}, *gained(decision, prediction, shown)),
+        _interval(bias | {"arm_b": EITHER}, *improvement(decision, prediction, shown)),
         probability(prediction and prediction["p_better_than_control"]),
         n_reversed if n_reversed is None or not shown.llm else "yes" if n_reversed else "no",
     ]

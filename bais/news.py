@@ -156,13 +156,13 @@ def _write_items(path, unvalidated):
 def _write_to_falsify(path):
     articles = _landed(TO_FALSIFY, paired="int_news_paired")
     none = "every article with a description has a falsified text"
-    said = f"{len(articles):,} descriptions, as items of a study with `paradigm: falsify`"
-    _write(path, articles, "the descriptions", none, said)
+    sentence = f"{len(articles):,} descriptions, as items of a study with `paradigm: falsify`"
+    _write(path, articles, "the descriptions", none, sentence)
 
 
 def _write_to_validate(path):
-    checked = {"validated": "int_falsifications_validated", "verdicts": "stg_falsification_verdicts"}
-    texts = _landed(TO_VALIDATE, news="stg_news", trials="stg_trials", **checked)
+    models = {"validated": "int_falsifications_validated", "verdicts": "stg_falsification_verdicts"}
+    texts = _landed(TO_VALIDATE, news="stg_news", trials="stg_trials", **models)
     texts = [
         {name: disarmed(value) if isinstance(value, str) else value for name, value in row.items()} for row in texts
     ]
@@ -173,12 +173,12 @@ def _write_to_validate(path):
     )  # fmt: skip
 
 
-def _write(path, rows, what, none, said):
+def _write(path, rows, what, none, sentence):
     """Write rows as CSV into a new file and say what they are, or why there are none."""
     if not rows:
         raise UserError(f"{none}: nothing was written")
     write_new(path, csv_of(list(rows[0]), rows), what)
-    say(f"{printable(path)}: {said}")
+    say(f"{printable(path)}: {sentence}")
 
 
 def _landed(query, **models):

@@ -115,8 +115,8 @@ def _copy(warehouse, name, condition, moment):
         {"name": name},
     )
     if columns := ", ".join(column for column in TABLES[name].columns if column in there):
-        copied = f"select {columns} from now_known.raw.{name} where {condition}"
-        values(warehouse, f"insert into raw.{name} by name {copied}", moment)
+        query = f"select {columns} from now_known.raw.{name} where {condition}"
+        values(warehouse, f"insert into raw.{name} by name {query}", moment)
 
 
 def held(path: Path) -> dict:

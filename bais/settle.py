@@ -43,10 +43,10 @@ group by all
 """
 
 
-class Place(NamedTuple):
-    """A domain of a study in which something is to be settled by a goal, and what is known of it."""
+class Question(NamedTuple):
+    """What is to be settled: a domain of a study and a goal, with all that is there on it."""
 
-    asked: dict
+    place: dict
     goal: str
     definition: dict | None  # how bais asked it; None where others recorded it, in words that bais does not have
     ways: list[dict]
@@ -59,14 +59,14 @@ class Place(NamedTuple):
 
     def what(self, way) -> str:
         """Say what a way would settle."""
-        return f"{way['technique']} by {self.goal} in the domain {self.asked['domain']} of {self.asked['study']}"
+        return f"{way['technique']} by {self.goal} in the domain {self.place['domain']} of {self.place['study']}"
 
 
-def _known(warehouse, asked, goal):
-    keys = asked | {"goal": goal}
+def _question(warehouse, place, goal):
+    keys = place | {"goal": goal}
     definition = next(iter(values(warehouse, DEFINED, keys)), None)
     ways, techniques = (records(warehouse, query, keys) for query in (OPEN, COMPARED))
-    return Place(asked, goal, definition and json.loads(definition), ways, techniques)
+    return Question(place, goal, definition and json.loads(definition), ways, techniques)
 
 
 def write_study(
@@ -82,33 +82,33 @@ def write_study(
             raise UserError(
                 f"{printable(paradigm)} has no goals: a study is written of anchoring and paradigms that do"
             )
-        asked, *_ = places_meant(asked_places(warehouse, paradigm, study, domain), study, domain)
+        place, *_ = places_meant(asked_places(warehouse, paradigm, study, domain), study, domain)
         goal = goal or next(iter(goals))
         refuse_unknown("goal", goal, goals)
-        place = _known(warehouse, asked, goal)
-        named = [_new(warehouse, llm, asked, may_be_asked=place.is_recorded) for llm in dict.fromkeys(llms)]
-        where = f" that is ranked in the domain {printable(domain)} of study {printable(asked['study'])}"
-        refuse_unknown("technique", technique, sorted({row["technique"] for row in place.techniques}), where)
-        way = _way(place, technique, trials)
+        question = _question(warehouse, place, goal)
+        named = [_new(warehouse, llm, place, may_be_asked=question.is_recorded) for llm in dict.fromkeys(llms)]
+        where = f" that is ranked in the domain {printable(domain)} of study {printable(place['study'])}"
+        refuse_unknown("technique", technique, sorted({row["technique"] for row in question.techniques}), where)
+        way = _way(question, technique, trials)
         if way is None and not named:
-            raise UserError(_nothing_open(place, technique))
-        others = asked["llms"] * place.is_recorded + _not_asked(warehouse, asked)
-        content = _content(warehouse, place, way)
-    n_llms = 0 if trials or not way else _n_llms(place, way)
+            raise UserError(_nothing_open(question, technique))
+        others = place["llms"] * question.is_recorded + _not_asked(warehouse, place)
+        content = _content(warehouse, question, way)
+    n_llms = 0 if trials or not way else _n_llms(question, way)
     added = named or others[:n_llms]
     if n_llms and not added:
         raise UserError(
-            f"{n_llms} more LLM{'s' * (n_llms > 1)} would settle {place.what(way)}, and seeds/llms.csv has none that "
-            "was not asked: name them with --llm vendor/name"
+            f"{n_llms} more LLM{'s' * (n_llms > 1)} would settle {question.what(way)}, and seeds/llms.csv has none "
+            "that was not asked: name them with --llm vendor/name"
         )
     had = {entry["llm"]: entry for entry in content.get("llms", [])}
-    content["llms"] = [had.get(llm, llm) for llm in (asked["llms"] if trials else added)]
+    content["llms"] = [had.get(llm, llm) for llm in (place["llms"] if trials else added)]
     if trials:
         content["stopping_rule"] = {"minimum": max(1, math.ceil(way["needed_trials"] / len(content["temperatures"])))}
-    path = out or Path(f"{asked['study']}-{asked['domain']}.yaml")
-    sentences = [over_trials(way, place.what(way))] if trials else _over_llms(place, way, content)
+    path = out or Path(f"{place['study']}-{place['domain']}.yaml")
+    sentences = [over_trials(way, question.what(way))] if trials else _over_llms(question, way, content)
     n_missing = max(0, n_llms - len(added))
-    sentences += on_the_study(content, n_missing, asked["study"], is_recorded=place.is_recorded)
+    sentences += on_the_study(content, n_missing, place["study"], is_recorded=question.is_recorded)
     sentences.append(f"The study: {printable(path)}. `bais collect {printable(path)}` asks it.")
     text = _yaml_text(content, sentences)
     parse_study(text, printable(path))
@@ -144,12 +144,12 @@ def _not_asked(warehouse, place):
     return [llm for llm in llms if llm not in place["llms"]]
 
 
-def _way(place, technique, trials):
+def _way(question, technique, trials):
     """Return what settles the decision that is nearest, or that of a technique, by LLMs or by trials."""
     quantity = "needed_trials" if trials else "needed_llms"
-    rows = [row for row in place.ways if row["quantity"] == quantity and technique in (None, row["technique"])]
+    rows = [row for row in question.ways if row["quantity"] == quantity and technique in (None, row["technique"])]
     way = next((row for row in rows if row[quantity]), rows[0] if rows else None)
-    if trials and not way and any(row["quantity"] == "needed_items" for row in place.ways):
+    if trials and not way and any(row["quantity"] == "needed_items" for row in question.ways):
         raise UserError(
             "more trials of the same items settle nothing: put more items to LLMs, or leave --more-trials away"
         )
@@ -168,68 +168,68 @@ def _more_llms(way):
     return max(1, (way["needed_llms"] or FEWEST_LLMS) - way["n_llms"])
 
 
-def _n_llms(place, way):
+def _n_llms(question, way):
     """Return how many LLMs the study asks: those that are missing, or where nothing can be added to, all."""
-    return _more_llms(way) + way["n_llms"] * place.is_recorded
+    return _more_llms(way) + way["n_llms"] * question.is_recorded
 
 
-def _over_llms(place, way, content):
+def _over_llms(question, way, content):
     """Say how many LLMs settle it, and what that costs; nothing where nothing is open."""
     if not way:
         return []
-    of_technique = [row for row in place.ways if row["technique"] == way["technique"]]
+    of_technique = [row for row in question.ways if row["technique"] == way["technique"]]
     others = [row for row in of_technique if row["quantity"] != "needed_llms"]
-    return [over_llms(way, _more_llms(way), others, place.what(way)), *_cost(place, way, content)]
+    return [over_llms(way, _more_llms(way), others, question.what(way)), *_cost(question, way, content)]
 
 
-def _nothing_open(place, technique):
-    domain, study = (printable(place.asked[name]) for name in ("domain", "study"))
-    where = f"in the domain {domain} of study {study} by {place.goal}"
-    if not [row for row in place.techniques if row["control"]]:
+def _nothing_open(question, technique):
+    domain, study = (printable(question.place[name]) for name in ("domain", "study"))
+    where = f"in the domain {domain} of study {study} by {question.goal}"
+    if not [row for row in question.techniques if row["control"]]:
         return f"nothing can be settled {where}: no ranked technique was asked there beside its control"
-    if place.ways:
-        names = ", ".join(sorted({row["technique"] for row in place.ways}))
+    if question.ways:
+        names = ", ".join(sorted({row["technique"] for row in question.ways}))
         return f"nothing is open of {printable(technique)} {where}: open is {names}"
     return (
-        f"nothing is open {where}: `bais recommend{_of_paradigm(place)} --domain {domain} --study {study}` says what "
-        "is decided; to ask one more LLM, name it with --llm"
+        f"nothing is open {where}: `bais recommend{_of_paradigm(question)} --domain {domain} --study {study}` says "
+        "what is decided; to ask one more LLM, name it with --llm"
     )
 
 
-def _of_paradigm(place):
-    paradigm = place.asked["paradigm"]
+def _of_paradigm(question):
+    paradigm = question.place["paradigm"]
     return "" if paradigm == ANCHORING else f" --paradigm {printable(paradigm)}"
 
 
-def _content(warehouse, place, way):
+def _content(warehouse, question, way):
     """Return the study as it was asked, of the domain's vignettes, and of what is ranked and its controls."""
     from ingest.paradigms.paradigm import multiples_of_anchoring
     from ingest.prompts import shipped
 
-    asked, names = place.asked, {"no_technique"}
-    names |= {name for row in place.techniques for name in (row["technique"], row["control"])}
-    if not place.is_recorded:
-        return _as_it_was_asked(warehouse, place, names)
+    place, names = question.place, {"no_technique"}
+    names |= {name for row in question.techniques for name in (row["technique"], row["control"])}
+    if not question.is_recorded:
+        return _as_it_was_asked(warehouse, question, names)
     vignettes = shipped("vignettes")
-    for vignette in asked["vignettes"]:
-        if asked["paradigm"] != ANCHORING or vignettes.get(vignette, {}).get("domain") != asked["domain"]:
-            others = [name for name, entry in vignettes.items() if entry["domain"] == asked["domain"]]
+    for vignette in place["vignettes"]:
+        if place["paradigm"] != ANCHORING or vignettes.get(vignette, {}).get("domain") != place["domain"]:
+            others = [name for name, entry in vignettes.items() if entry["domain"] == place["domain"]]
             asks = f" ({', '.join(others)})" if others else ""
             raise UserError(
-                f"the words of vignette {printable(vignette)} are not known to bais: study {printable(asked['study'])} "
+                f"the words of vignette {printable(vignette)} are not known to bais: study {printable(place['study'])} "
                 "was recorded without its prompts, so nobody else can be asked the same; ask a vignette of "
                 f"bais{asks} or one of your own in a study of its own, as docs/studies.md says"
             )
     multiples = dict(multiples_of_anchoring())
     rules = {
-        vignette: _anchors(records(warehouse, MULTIPLES, asked | {"vignette": vignette}), multiples)
-        for vignette in asked["vignettes"]
+        vignette: _anchors(records(warehouse, MULTIPLES, place | {"vignette": vignette}), multiples)
+        for vignette in place["vignettes"]
     }
-    temperatures = [t for t in asked["temperatures"] if t is not None] + [None] * asked["has_none"]
+    temperatures = [t for t in place["temperatures"] if t is not None] + [None] * place["has_none"]
     per_cell = way["n_trials_per_cell"] if way and way["n_trials_per_cell"] else 30 * len(temperatures)
     return {
-        "study": f"{asked['study']}-{asked['domain']}",
-        "vignettes": [{"vignette": vignette, "anchors": rules[vignette]} for vignette in asked["vignettes"]],
+        "study": f"{place['study']}-{place['domain']}",
+        "vignettes": [{"vignette": vignette, "anchors": rules[vignette]} for vignette in place["vignettes"]],
         "techniques": [name for name in shipped("techniques") if name in names],
         "anchors": {"proportional": multiples},
         "temperatures": temperatures,
@@ -237,26 +237,26 @@ def _content(warehouse, place, way):
     }
 
 
-def _as_it_was_asked(warehouse, place, names):
+def _as_it_was_asked(warehouse, question, names):
     """Return how bais asked a study, of the domain's vignettes and of some techniques."""
     from ingest.prompts import shipped
 
-    content = place.definition
-    content["vignettes"] = [entry for entry in content["vignettes"] if entry["vignette"] in place.asked["vignettes"]]
+    content = question.definition
+    content["vignettes"] = [entry for entry in content["vignettes"] if entry["vignette"] in question.place["vignettes"]]
     content["techniques"] = [entry for entry in content["techniques"] if entry["technique"] in names]
     content["techniques"] = [_short(entry, "technique", shipped("techniques")) for entry in content["techniques"]]
     if "paradigm" in content:
-        return _with_its_paradigm(warehouse, place, content)
+        return _with_its_paradigm(warehouse, question, content)
     content["vignettes"] = [_short(entry, "vignette", shipped("vignettes")) for entry in content["vignettes"]]
     return content
 
 
-def _with_its_paradigm(warehouse, place, content):
+def _with_its_paradigm(warehouse, question, content):
     """Return a study of one paradigm as a file says it: with its vignettes, and with the items that were asked."""
     from ingest.paradigms.items import SAID
     from ingest.paradigms.paradigm import ParadigmVignette, Treatment
 
-    (paradigm,) = (entry for entry in content["paradigm"] if entry["paradigm"] == place.asked["paradigm"])
+    (paradigm,) = (entry for entry in content["paradigm"] if entry["paradigm"] == question.place["paradigm"])
     vignettes = [
         {key: entry[key] for key in ParadigmVignette.model_fields if key in entry}
         | {
@@ -272,7 +272,7 @@ def _with_its_paradigm(warehouse, place, content):
         of_item = {key: given[key] for key in SAID if key in given}
         rows = [
             {given["id"]: row["item"]} | json.loads(row["fields"]) | {of_item[key]: str(row[key]) for key in of_item}
-            for row in records(warehouse, ITEMS, place.asked)
+            for row in records(warehouse, ITEMS, question.place)
         ]
         paradigm["items"] = given | {"rows": rows}
     content.pop("judges", None)
@@ -299,21 +299,21 @@ def _anchors(rows, multiples):
     return {"proportional": dict(factors if is_told else multiples)}
 
 
-def _cost(place, way, content):
+def _cost(question, way, content):
     """Say what the LLMs that are to be asked cost, each as much as one of seeds/prices.csv on average."""
     from ingest.ask.collector import read_prices
     from ingest.ask.plan import plan_of
     from ingest.studies.study import parse_study
 
     prices = read_prices()
-    if place.asked["is_simulated"] or not prices:
+    if question.place["is_simulated"] or not prices:
         return []
     # by another name, so that no spool is read
     priced = plan_of(parse_study(json.dumps(content | {"study": "priced", "llms": sorted(prices)})))
-    n_llms = _n_llms(place, way)
+    n_llms = _n_llms(question, way)
     usd = [priced["cost_usd"][end] / len(prices) * n_llms for end in ("low", "high")]
     names = [entry if isinstance(entry, str) else entry["technique"] for entry in content["techniques"]]
-    return [cost_of_llms(n_llms, usd, names, is_recorded=place.is_recorded)]
+    return [cost_of_llms(n_llms, usd, names, is_recorded=question.is_recorded)]
 
 
 class NextStudy(NamedTuple):
@@ -323,20 +323,20 @@ class NextStudy(NamedTuple):
     sentence: str | None
 
 
-def next_study(warehouse, asked: dict, goal: str, leading: str) -> NextStudy:
+def next_study(warehouse, place: dict, goal: str, leading: str) -> NextStudy:
     """Say which command writes the study that would settle what is open, and what it costs, or why none can."""
-    place = _known(warehouse, asked, goal)
-    way = _way(place, None, trials=False)
+    question = _question(warehouse, place, goal)
+    way = _way(question, None, trials=False)
     try:
-        content = _content(warehouse, place, way)
+        content = _content(warehouse, question, way)
     except UserError as error:  # its words are not known
         return NextStudy(False, f"No study file can be written of it: {error}." if way else None)
     if way is None:
         return NextStudy(True, None)
     of_goal = "" if goal == leading else f" --goal {goal}"
-    domain, study = (printable(asked[name]) for name in ("domain", "study"))
-    command = f"bais plan --to-settle {domain}{_of_paradigm(place)} --study {study}{of_goal}"
-    cost = _cost(place, way, content)
+    domain, study = (printable(place[name]) for name in ("domain", "study"))
+    command = f"bais plan --to-settle {domain}{_of_paradigm(question)} --study {study}{of_goal}"
+    cost = _cost(question, way, content)
     return NextStudy(True, " ".join([f"`{command}` writes the study that takes the fewest LLMs.", *cost]))
 
 

@@ -138,8 +138,8 @@ def _write_inputs(path, folder, manifest):
                 )
                 columns = f"* replace ({as_text})" if as_text else "*"
                 rows = "where false" if (schema, name) in kept else ""
-                copied = f'select {columns} from {schema}."{name}" {rows}'
-                warehouse.execute(f"copy ({copied}) to {quoted(target)} (format parquet, per_thread_output true)")
+                query = f'select {columns} from {schema}."{name}" {rows}'
+                warehouse.execute(f"copy ({query}) to {quoted(target)} (format parquet, per_thread_output true)")
                 for file in kept.get((schema, name), []):
                     (target / file.name).symlink_to(file)
             except duckdb.Error as error:

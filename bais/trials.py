@@ -234,8 +234,8 @@ def _everything(warehouse, trial_name):
     line = line if isinstance(line, dict) else {"line": line}
     if calls:
         keys["hashes"] = list({call["prompt_hash"] for call in calls if call["prompt_hash"]})
-        asked = "study = $study and list_contains($hashes, prompt_hash) and prompt_kind = 'message'"
-        prompts = rows("raw.prompts", asked)
+        of_messages = "study = $study and list_contains($hashes, prompt_hash) and prompt_kind = 'message'"
+        prompts = rows("raw.prompts", of_messages)
         turns = turns_of_calls(calls, {prompt["prompt_hash"]: prompt["text"] for prompt in prompts})
     else:
         turns = turns_of_line(line, kept["response_text"])
@@ -408,10 +408,10 @@ def _print_calls(record):
     rows = []
     for call in record["calls"]:
         model = _joined(" → ", *dict.fromkeys((call["requested_model"], call["returned_model"])))
-        used = [call[name] for name in ("upstream_provider", "tokens_in", "tokens_out")]
-        took = [fixed(call["latency_s"], ".2f"), fixed(call["cost_usd"], ".6f")]
-        ended = call["error"] or call["finish_reason"] or ""
-        rows.append([call["turn"] + 1, call["attempt"], model, *used, *took, ended])
+        tokens = [call[name] for name in ("upstream_provider", "tokens_in", "tokens_out")]
+        costs = [fixed(call["latency_s"], ".2f"), fixed(call["cost_usd"], ".6f")]
+        end = call["error"] or call["finish_reason"] or ""
+        rows.append([call["turn"] + 1, call["attempt"], model, *tokens, *costs, end])
     heads = ["turn", "try", "model", "provider", "tokens in", "tokens out", "s", "USD", "ended"]
     say_rows("table", heads, rows, null="?", right=(0, 1, 4, 5, 6, 7))
     total = fixed(record["cost_usd"], ".6f", unit=" USD") or "not known (price_not_known)"

@@ -132,8 +132,8 @@ def _where(act, condition):
     with marts() as warehouse:
         source = CURRENT.format(all=all_trials(warehouse))
         if act == "restore":
-            decided = {"withdrawn": query_of("stg_withdrawn_trials"), "reread": rereadings(warehouse)}
-            source = DECIDED.format(all=all_trials(warehouse), **decided)
+            acts = {"withdrawn": query_of("stg_withdrawn_trials"), "reread": rereadings(warehouse)}
+            source = DECIDED.format(all=all_trials(warehouse), **acts)
         there = warehouse.sql(source)
         with conditions_explained():
             relation = meeting(there, [IS_A_STUDY, condition]).project("trial_id").order("trial_id")

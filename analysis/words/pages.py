@@ -85,7 +85,7 @@ def rows_shown(rows, shown):
     page_rows = []
     for bias in different:
         decision, prediction = row_of(bias, rows["decisions"]), row_of(bias, rows["predictions"])
-        gain, low, high = gained(decision, prediction, shown)
+        gain, low, high = improvement(decision, prediction, shown)
         page_rows.append(
             bias
             | {
@@ -102,7 +102,7 @@ def rows_shown(rows, shown):
     return page_rows
 
 
-def gained(decision, prediction, shown):
+def improvement(decision, prediction, shown):
     """Return by how much a technique improves whom the table speaks of, with its interval.
 
     Parameters
