@@ -12,10 +12,9 @@ from pathlib import Path
 import click
 
 from bais.terminal import complain
-from ingest.warehouse import ROOT, connect, printable
+from ingest.warehouse import PUBLIC_SCHEMAS, ROOT, connect, printable
 
 RECORD = "intermediate.nodes"
-PUBLIC_SCHEMAS = ("marts", "inference")
 MOST_NAMED = 3
 SAID = "bais.age"
 

@@ -55,7 +55,7 @@ QUESTIONS = {
     "Who did not answer?": (
         "marts.attrition", "marts.quarantined_trials", "marts.post_hoc_changes",
     ),
-    "Does it hold?": ("marts.claim_checks", "marts.claim_trials", "marts.drift", "marts.human_comparisons"),
+    "Does it hold?": ("marts.claim_checks", "claims.claim_trials", "marts.drift", "marts.human_comparisons"),
 }  # fmt: skip
 OTHERS = "(of papers, people, news)"
 NOT_TEXT = "the query is not UTF-8 text"

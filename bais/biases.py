@@ -58,7 +58,7 @@ QUERIES = {
 }  # fmt: skip
 # the share of changes without what the errors of judges add
 CORRECTED = """
-select phi_corrected, phi_corrected_low as low, phi_corrected_high as high from marts.framing_changes
+select phi_corrected, phi_corrected_low as low, phi_corrected_high as high from content.framing_changes
 where
     study = $study and paradigm = $paradigm and technique = 'no_technique' and llm is not distinct from $llm
     and phi_corrected is not null

@@ -218,7 +218,7 @@ def _on_the_newest(check):
 def _say_claim(warehouse, claim_id, checks, form):
     (claim,) = records(
         warehouse,
-        f"select claims.*, checks.trials_query from marts.claim_trials as checks right join {PUBLISHED} "
+        f"select claims.*, checks.trials_query from claims.claim_trials as checks right join {PUBLISHED} "
         "where concat_ws('/', claims.claim_id, claims.part) = $claim_id",
         {"claim_id": claim_id},
     )

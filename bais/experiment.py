@@ -11,14 +11,7 @@ from pathlib import Path
 import click
 
 from bais import texts
-from bais.options import (
-    PATH,
-    WholeNumber,
-    experiment_argument,
-    json_option,
-    shipped_experiment_or_file,
-    study_argument,
-)
+from bais.options import PATH, WholeNumber, json_option, shipped_experiment_or_file, study_argument
 from bais.terminal import complain
 from ingest.warehouse import ROOT, UserError, printable
 
@@ -34,7 +27,10 @@ experiment_or_study = study_argument("an experiment, a study file, or the name o
 
 
 @click.command()
-@experiment_argument("a YAML file, or a shipped experiment such as anchoring-prosecutor-sentencing")
+@click.argument(
+    "experiment", metavar="EXPERIMENT", shell_complete=shipped_experiment_or_file,
+    help="a YAML file, or a shipped experiment such as anchoring-prosecutor-sentencing",
+)  # fmt: skip
 @click.option("--runs", type=WholeNumber(min=1), required=True, metavar="N", help="trials of each condition")
 @click.option(
     "--model", metavar="M",
@@ -72,7 +68,7 @@ def run(
     if no_report and report:
         raise UserError("give --report or --no-report, not both")
     _check_paths({"--out": out, "--analysis": analysis, "--report": report})
-    made, outcome = _put(study, json_mode, out)
+    lines, outcome = _put(study, json_mode == "lenient", out)
     llm = study.llms[0]
     config = {
         "model": llm.model or llm.llm,
@@ -84,8 +80,8 @@ def run(
         "seed": seed,
         "softwareVersion": version("bais"),
     }
-    analysed = analysis_of(study, config, made.lines, seed)
-    _say_counts(analysed, outcome, made)
+    analysed = analysis_of(study, config, lines, seed)
+    _say_counts(analysed, outcome)
     written = _attempt(texts.hand_over, _as_text(analysed), analysis, "the analysis", "ANALYSIS", sys.stderr)
     code = outcome.exit_code or written
     for name, why in (outcome.stopped_llms | outcome.silent_llms).items():
@@ -118,42 +114,40 @@ def _check_paths(given: dict[str, Path | None]) -> None:
         texts.refuse_existing(path, option)
 
 
-def _put(study, json_mode: str, out: Path | None):
-    """Collect the trials of an experiment, each written out as it comes; return them and what became of the run."""
+def _put(study, is_lenient, out):
+    """Collect the trials of an experiment, each written out as it comes; return the results and what became of it."""
     from ingest.ask.experiment import Run
     from ingest.run import shown_progress
 
-    with contextlib.ExitStack() as open_files:
-        lines = sys.stdout
+    with contextlib.ExitStack() as opened:
+        lines, file = [], sys.stdout
         if out:
             with texts.writing(out, f"--out {printable(out)}"):
-                lines = open_files.enter_context(open(out, "x", encoding="utf-8", newline="\n"))
+                file = opened.enter_context(open(out, "x", encoding="utf-8", newline="\n"))
 
         def on_line(line):
-            lines.write(json.dumps(line) + "\n")
-            lines.flush()
+            lines.append(line)
+            print(json.dumps(line), file=file, flush=True)
 
-        with shown_progress() as on_progress:
-            made = Run(study, json_mode == "lenient", on_line, on_progress)
-            try:
-                return made, made.collect()
-            except UserError:
-                if not made.lines and out:
-                    out.unlink(missing_ok=True)
-                raise
+        try:
+            return lines, Run(study, is_lenient, on_line, opened.enter_context(shown_progress())).collector.collect()
+        except UserError:
+            if not lines and out:
+                out.unlink(missing_ok=True)
+            raise
 
 
 def analysis_of(study, config: dict, lines: list[dict], seed: int) -> dict:
     """Analyse result lines of an experiment by `analysis.papers.experiment.analyze`; the seed is the bootstrap's."""
     from analysis.papers.experiment import analyze
-    from ingest.ask.experiment import definition, trials_of
+    from ingest.ask.experiment import definition
 
     with open(ROOT / "seeds" / "human_baselines.csv", encoding="utf-8", newline="") as file:
         human = next((row for row in csv.DictReader(file) if row["experiment"] == study.study), None)
-    return analyze(definition(study), config, trials_of(lines), human, seed=seed)
+    return analyze(definition(study), config, lines, human, seed=seed)
 
 
-def _say_counts(analysis, outcome, made):
+def _say_counts(analysis, outcome):
     parts = []
     for condition in analysis["conditions"]:
         errors = ", ".join(f"{n} {code}" for code, n in condition["errors"].items())
@@ -162,15 +156,15 @@ def _say_counts(analysis, outcome, made):
     if outcome.ended_by:
         parts.append(f"ended early: {outcome.ended_by}")
     print(f"{'; '.join(parts)}; {outcome.n_calls} calls, {outcome.seconds:.1f} s", file=sys.stderr)
-    comparison, human = analysis["comparison"], analysis["humanComparison"]
-    if comparison["difference"] is not None:
+    difference, human = analysis["comparison"]["difference"], analysis["humanComparison"]
+    if difference is not None:
         beside = "no human study of it is known, so it is compared with none"
         if human:
             beside = (
                 f"against humans ({analysis['humanBaseline']['difference']:.2f}): {human['label']}, "
                 f"with their uncertainty {human['uncertainHuman']['label']}"
             )
-        print(f"high - low: {comparison['difference']:.2f} months; {beside}", file=sys.stderr)
+        print(f"high - low: {difference:.2f} months; {beside}", file=sys.stderr)
 
 
 def _as_text(analysed: dict) -> str:
@@ -183,22 +177,24 @@ def _write_report(study, analysed, path, unnamed, otherwise):
     from ingest.studies.design import Design
 
     design = Design(study)
-    case_text, prompts = study.vignettes[0]["case"], {}
-    for cell in design.anchored_cells(design.anchors_from({})):
-        script, replies = design.script(cell), []
-        while turn := script.next_turn(replies):
-            prompts[f"{cell.anchor_direction} anchor, turn {len(replies) + 1}"] = turn.prompt
-            replies.append("")
+    told = {
+        "case_text": study.vignettes[0]["case"],
+        "prompts": {
+            f"{cell.anchor_direction} anchor, turn {number}": prompt
+            for cell in design.anchored_cells(design.anchors_from({}))
+            for number, prompt in enumerate(design.script(cell).template()["turns"], 1)
+        },
+    }
     if study.llms[0].provider == "simulated":
-        text = SIMULATED_NOTE + template_report(analysed, case_text=case_text, prompts=prompts)
+        text = SIMULATED_NOTE + template_report(analysed, case_text=told["case_text"])
     else:
         from ingest.ask.experiment import ask_once
 
-        text, problem = ask_once(study, report_prompt(analysed, case_text=case_text, prompts=prompts))
+        text, problem = ask_once(study, report_prompt(analysed, **told))
         if problem:
             message = f"the report was not written ({printable(problem)}); the results and the analysis are complete"
             raise UserError(message, texts.LLM_SILENT)
-    if problems := check_report(text, analysed, case_text=case_text, prompts=prompts):
+    if problems := check_report(text, analysed, **told):
         return texts.refuse("the report", text, problems, path or unnamed)
     texts.hand_over(text, path, "the report", "REPORT", otherwise)
 
@@ -238,23 +234,21 @@ def analyze(results: Path, experiment: str | None, analysis: Path | None, seed: 
     models = sorted({str(line.get("model")) for line in lines})
     config = {"model": " and ".join(models), "softwareVersion": version("bais")}
     try:
-        analysed = analysis_of(study, config, lines, seed)
-    except (KeyError, TypeError, ValueError) as error:
+        analysed = _as_text(analysis_of(study, config, lines, seed))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"{printable(results)} cannot be analysed: {printable(error)}") from None
     if analysis:
         texts.refuse_existing(analysis, "--analysis")
-        texts.write_new(analysis, _as_text(analysed), "the analysis")
+        texts.write_new(analysis, analysed, "the analysis")
     else:
-        sys.stdout.write(_as_text(analysed))
+        sys.stdout.write(analysed)
 
 
 def _result_lines(path):
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
-        raise UserError(f"{printable(path)} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    from ingest.texts.files import text_of
+
     lines = []
-    for number, line in enumerate(text.split("\n"), 1):  # a text may hold other ends of lines
+    for number, line in enumerate(text_of(path).split("\n"), 1):  # a text may hold other ends of lines
         if not line.strip():
             continue
         try:
@@ -356,12 +350,10 @@ def _study(name, protocol):
 
 
 def _chosen(name, names, what):
-    if name is None:
-        return names[0]
-    if name not in names:
-        choices = ", ".join(names) or "none"
-        raise UserError(f"there is no {what} {printable(name)} in this study; there is {choices}")
-    return name
+    from bais.warehouse import refuse_unknown
+
+    refuse_unknown(what, name, names, " in this study", "none")
+    return names[0] if name is None else name
 
 
 def _condition(study, condition, anchor):
@@ -369,8 +361,7 @@ def _condition(study, condition, anchor):
     from ingest.ask.experiment import condition_id
 
     if study.anchors.fixed and anchor is None:
-        values = {"low": study.anchors.fixed.low, "high": study.anchors.fixed.high}
-        conditions = {condition_id(direction, value): (direction, value) for direction, value in values.items()}
+        conditions = {condition_id(*end): end for end in study.anchors.fixed}
         return conditions[_chosen(condition, list(conditions), "condition")]
     if condition is not None:
         raise UserError("the anchors of this study depend on each LLM's baseline: give a number with --anchor")

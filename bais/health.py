@@ -8,7 +8,7 @@ from pathlib import Path
 from shutil import which
 from typing import NamedTuple
 
-from ingest.warehouse import ROOT, UserError, free_bytes, warehouse_path
+from ingest.warehouse import PUBLIC_SCHEMAS, ROOT, UserError, free_bytes, warehouse_path
 
 OK, NOTE, WARNING, MISSING = "ok", "note", "warning", "missing"
 OLDEST_PYTHON = (3, 11)
@@ -155,18 +155,10 @@ def _folder():
 
 def modelled_tables() -> set[str]:
     """Return the public tables of a warehouse of this version, as `schema.table`, by the files of their models."""
-    import yaml
+    from ingest.land.models import model_relations
 
-    from bais.age import PUBLIC_SCHEMAS
-
-    folders = yaml.safe_load((ROOT / "dbt_project.yml").read_text(encoding="utf-8"))["models"]["bais"]
-    schemas = {folder: settings.get("+schema") for folder, settings in folders.items()}
-    return {
-        f"{schema}.{path.stem}"
-        for folder, schema in schemas.items()
-        for path in (ROOT / "models" / folder).iterdir()
-        if schema in PUBLIC_SCHEMAS and path.suffix in (".sql", ".py")
-    }
+    relations = model_relations().values()
+    return {relation for relation in relations if relation.partition(".")[0] in PUBLIC_SCHEMAS}
 
 
 def _disk():

@@ -15,11 +15,6 @@ def study_argument(help: str, required: bool = True):
     return click.argument("study", metavar=metavar, required=required, help=help, shell_complete=_shipped_or_file)
 
 
-def experiment_argument(help: str):
-    """Return the argument `EXPERIMENT`, which a shell completes by the shipped experiments' names, else by files."""
-    return click.argument("experiment", metavar="EXPERIMENT", help=help, shell_complete=shipped_experiment_or_file)
-
-
 def _shipped_or_file(ctx, parameter, incomplete):
     from ingest.studies.study import shipped_studies
 

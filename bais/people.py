@@ -4,15 +4,15 @@ from analysis.words.people import on_alterations, on_choices
 from bais.warehouse import is_public, records
 
 ALTERED = """
-from inference.alteration_and_people
+from people.alteration_and_people
 where study = $study and technique = 'no_technique' and rate is not null and llm is not null
 order by llm, alteration, period desc
 """
 STUDIES = """
 select study, estimate, low, high, coalesce(n_participants, 0) as n_participants,
     coalesce(effects.n_choices, 0) as n_choices, coalesce(reason, 'nobody_counts') as reason
-from (select distinct study from marts.human_choices)
-left join (from inference.human_choice_effects where method = 'gee_exchangeable') as effects using (study)
+from (select distinct study from people.human_choices)
+left join (from people.human_choice_effects where method = 'gee_exchangeable') as effects using (study)
 order by study
 """
 

@@ -21,9 +21,9 @@ KEYS = ("technique", "goal", "control")
 # what papers print, by the goal that asks the same of a technique and in which errors cannot cancel
 OF_PAPERS = {"deviation": "displacement", "susceptibility": "gap", "madb": "error"}
 WITHOUT_TRIALS = {
-    "human_choices": "choices of people and no trial of an LLM, so that nothing can be recommended: `bais headlines` "
-    "says what a summary does to them",
-    "news": "news and no trial of an LLM: docs/how-to/keep-a-news-set.md says how to ask LLMs about them",
+    "people.human_choices": "choices of people and no trial of an LLM, so that nothing can be recommended: `bais "
+    "headlines` says what a summary does to them",
+    "content.news": "news and no trial of an LLM: docs/how-to/keep-a-news-set.md says how to ask LLMs about them",
 }
 
 
@@ -98,7 +98,8 @@ def recommend(
 def _refuse_without_trials(warehouse):
     """Say of a warehouse of people or news alone why it recommends nothing."""
     for table, sentence in WITHOUT_TRIALS.items():
-        if is_public(warehouse, table) and count(warehouse, "marts", table):
+        schema, name = table.split(".")
+        if is_public(warehouse, name) and count(warehouse, schema, name):
             raise UserError(f"the warehouse holds {sentence}")
 
 

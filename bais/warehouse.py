@@ -5,9 +5,9 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from bais.age import PUBLIC_SCHEMAS, say_if_old
+from bais.age import say_if_old
 from bais.terminal import similar
-from ingest.warehouse import UserError, connect, explain, printable, warehouse_path
+from ingest.warehouse import PUBLIC_SCHEMAS, UserError, connect, explain, printable, warehouse_path
 
 # `voder-bais@8749ccc` is no study of its own, but the version that claims are about of one that has gone on
 IS_A_STUDY = "not contains(study, '@')"

@@ -25,10 +25,9 @@ LOCKED = "set lock_configuration = true"
 LOCK_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
 
 
+PUBLIC_SCHEMAS = ("marts", "inference", "papers", "people", "content", "claims")
 # As the name of a file it would be that of a database, and `raw.trials` could be a table of either.
-NAMES_TAKEN = {
-    "main", "temp", "system", "landing", "raw", "seeds", "staging", "intermediate", "marts", "inference",
-}  # fmt: skip
+NAMES_TAKEN = {"main", "temp", "system", "landing", "raw", "seeds", "staging", "intermediate", *PUBLIC_SCHEMAS}
 MANIFEST = "manifest.json"  # of a folder in which a warehouse keeps trials (ingest/land/folder.py)
 GONE = re.compile(r'No files found that match the pattern "(?P<file>.*)"')
 PUT_BACK = "put the folder back; if you moved it, import anything with --to and its new name"

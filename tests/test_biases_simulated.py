@@ -166,7 +166,7 @@ def test_a_number_that_is_not_about_the_question_shows_nothing(biases):
 
 def test_judges_are_found_as_often_right_as_they_were_told_to_be(biases):
     rows = biases.query(
-        "select judge, low, high, n_texts from marts.judge_agreement "
+        "select judge, low, high, n_texts from content.judge_agreement "
         "where study = 'told-accuracies' and statistic = 'accuracy' and judge is not null"
     )
     assert {judge for judge, *_ in rows} == ACCURACIES.keys()

@@ -84,7 +84,7 @@ def asked(kind):
 def test_the_framing_changes_as_often_as_is_stated_once_the_errors_of_the_judge_are_taken_off(content):
     rows = content.query(
         "select llm, technique, phi_corrected, (phi_corrected_high - phi_corrected_low) / 2, reason "
-        f"from marts.framing_changes where {OF_STUDY} and llm is not null"
+        f"from content.framing_changes where {OF_STUDY} and llm is not null"
     )
     assert {(llm, technique) for llm, technique, *_ in rows} == {*asked("text")}
     for llm, technique, corrected, half_width, reason in rows:
@@ -98,7 +98,7 @@ def test_the_framing_changes_as_often_as_is_stated_once_the_errors_of_the_judge_
 def test_over_all_llms_too_a_technique_changes_the_framing_as_often_as_is_stated(content):
     rows = content.query(
         "select technique, avg(phi_corrected), avg(phi_corrected_high - phi_corrected_low) / 2 / sqrt(count(*)) "
-        f"from marts.framing_changes where {OF_STUDY} and llm is not null group by technique"
+        f"from content.framing_changes where {OF_STUDY} and llm is not null group by technique"
     )
     found = {}
     for technique, corrected, half_width in rows:
@@ -146,7 +146,7 @@ def test_summaries_favour_the_beginning_as_much_as_the_stated_share_of_its_sente
 def test_facts_are_told_apart_as_well_as_is_stated_before_and_after_the_cutoff(content):
     rows = content.query(
         "select llm, technique, period, authentic_accuracy, falsified_accuracy, strict_accuracy, n_pairs "
-        f"from marts.fact_checks where {OF_STUDY} and invalid_replies = 'wrong' and period != 'all'"
+        f"from content.fact_checks where {OF_STUDY} and invalid_replies = 'wrong' and period != 'all'"
     )
     assert {row[:3] for row in rows} == {(*of, period) for of in asked("label") for period in ("pre", "post")}
     n_pairs = len(FACTS.all_items) / 2

@@ -169,7 +169,7 @@ def test_the_marts_give_back_what_each_technique_does_to_the_pull_as_spread(larg
 def test_the_marts_give_back_the_stated_shift_as_percent_of_baseline(large, anchors):
     z = []
     for llm, vignette, technique, n, percent in large.query(
-        "select llm, vignette, technique, n_trials, percent_of_baseline from marts.technique_effects "
+        "select llm, vignette, technique, n_trials, percent_of_baseline from papers.technique_effects "
         "where study = 'large' and llm is not null and llm not in ('sim/constant', 'sim/refuser') "
         "and anchor_direction = 'both' and temperature_scope = 'pooled' and row_set = 'accepted' "
         "and baseline_scope = 'pooled' and weighting = 'trial'"

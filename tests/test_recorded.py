@@ -56,7 +56,7 @@ def test_technique_effects_print_tables_1_4_and_6(recorded):
         ("sacd", "high"): 112.0,
     }
     rows = recorded.query(
-        "select technique, anchor_direction, percent_of_baseline from marts.technique_effects "
+        "select technique, anchor_direction, percent_of_baseline from papers.technique_effects "
         "where study = 'voder-bais' and row_set = 'as_recorded' and baseline_scope = 't=1' and weighting = 'trial' "
         f"and llm is null and temperature_scope = 'pooled' and technique in {RANKED}"
     )
@@ -172,7 +172,7 @@ def test_rankings_exist_for_each_llm_with_a_baseline(recorded):
 
 def test_an_llm_without_a_baseline_has_null_percentages_with_the_reason(recorded):
     rows = recorded.query(
-        "select distinct percent_of_baseline, reason from marts.technique_effects "
+        "select distinct percent_of_baseline, reason from papers.technique_effects "
         "where llm = 'minimax/minimax-m2.5' and n_trials = 0"
     )
     assert rows == [(None, "no_baseline")]

@@ -460,7 +460,7 @@ def test_what_is_said_of_a_claim_stays_when_the_study_goes_on(recorded, gone_on)
 
 @pytest.mark.slow("the recorded archive imported and built twice")
 def test_the_trials_of_a_claim_are_those_of_its_version(recorded, gone_on):
-    query = "select trials_query from marts.claim_trials where claim_id = 'A-T3-claude-opus-4.6-mean'"
+    query = "select trials_query from claims.claim_trials where claim_id = 'A-T3-claude-opus-4.6-mean'"
     before, after = (warehouse.query(warehouse.query(query)[0][0]) for warehouse in (recorded, gone_on))
     assert [(f"{trial_id}@8749ccc", *of) for trial_id, *of in sorted(before)] == sorted(after)
 

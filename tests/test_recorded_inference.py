@@ -131,7 +131,7 @@ def test_headline_estimates_are_those_of_the_effects(recorded, metric, weighting
     rows = recorded.query(
         f"""
         select effects.{metric}, intervals.estimate, effects.n_trials, intervals.n_trials
-        from marts.technique_effects as effects
+        from papers.technique_effects as effects
         left join inference.intervals
             on
                 effects.study = intervals.study
@@ -163,7 +163,7 @@ def test_published_intervals_start_from_the_published_estimates(recorded):
         """
         select effects.percent_of_baseline, intervals.estimate
         from inference.intervals
-        left join marts.technique_effects as effects
+        left join papers.technique_effects as effects
             on
                 effects.study = intervals.study
                 and effects.domain = intervals.domain
@@ -321,7 +321,7 @@ def test_section_6_3_comes_out_of_the_trials_of_eight_llms(recorded, technique):
     of_trials = percents(recorded, technique, left_out=("z-ai/glm-5", "moonshotai/kimi-k2.5"))
     found = dict(
         recorded.query(
-            "select quantity, value from marts.estimates where study = 'voder-bais' and domain = 'judicial' "
+            "select quantity, value from claims.estimates where study = 'voder-bais' and domain = 'judicial' "
             f"and technique = '{technique}' and excluded_llm = 'moonshotai/kimi-k2.5 z-ai/glm-5' and llm is null "
             "and anchor_direction = 'both' and weighting = 'trial'"
         )
@@ -377,7 +377,7 @@ def test_all_but_two_bounds_of_table_5_repeat_cell_means(recorded):
 
 def test_bounds_of_repeated_cell_means_are_the_limit_of_their_bootstrap(recorded):
     rows = recorded.query(
-        "select quantity, value from marts.estimates where estimator = 'repeated_cell_means' and technique = 'sacd' "
+        "select quantity, value from claims.estimates where estimator = 'repeated_cell_means' and technique = 'sacd' "
         "and llm = 'deepseek/deepseek-v3.2' and anchor_direction = 'both' and method is null "
         "and study = 'voder-bais' and weighting = 'trial'"
     )

@@ -42,7 +42,7 @@ ABSS = {
     "tiiuae/falcon-rw-1b": 0.132492600613020,
 }
 MEANS = """
-select llm, avg(abss) from marts.sensitivity_scores
+select llm, avg(abss) from papers.sensitivity_scores
 where specification = 'published' and variation <> 'V0' group by llm
 """
 BESIDE_CALLS = ("expectations", "attributions", "sensitivities", "regimes", *SAID)
@@ -75,7 +75,7 @@ def test_the_mean_abss_of_each_llm_is_the_published_one(scored):
 def test_methodology_says_what_the_published_tests_count_and_take_for_independent(scored):
     ((n_opposite, n_rows, lag),) = scored.query(
         "select count(*) filter (where sign(mean_difference) != sign(delta_ev)), count(*), median(lag_1_correlation) "
-        "from marts.anchor_effects where specification = 'published'"
+        "from papers.anchor_effects where specification = 'published'"
     )
     text = " ".join((ROOT / "docs" / "methodology.md").read_text(encoding="utf-8").split())
     assert f"have opposite signs in {n_opposite} of {n_rows} rows" in text
@@ -83,16 +83,16 @@ def test_methodology_says_what_the_published_tests_count_and_take_for_independen
 
 
 def test_every_specification_has_66_rows_and_v0_is_read_once(scored):
-    counts = "select specification, count(*), count(distinct scoring) from marts.anchor_effects group by all"
+    counts = "select specification, count(*), count(distinct scoring) from papers.anchor_effects group by all"
     assert {found[1:] for found in scored.query(counts)} == {(66, 12)}
-    v0 = "select bool_and(contains(scoring, '/standard@')) from marts.anchor_effects where variation = 'V0'"
+    v0 = "select bool_and(contains(scoring, '/standard@')) from papers.anchor_effects where variation = 'V0'"
     assert scored.query(v0) == [(True,)]
-    assert scored.query("select count(*) from marts.soft_expectations where specification = 'published'") == [(132,)]
+    assert scored.query("select count(*) from papers.soft_expectations where specification = 'published'") == [(132,)]
 
 
 def test_the_headline_is_the_difference_of_expectations_over_five_questions(scored):
     rows = scored.query(
-        "select llm, round(estimate, 1), round((high - low) / 2, 1), df from inference.anchor_sensitivities "
+        "select llm, round(estimate, 1), round((high - low) / 2, 1), df from papers.anchor_sensitivities "
         "where comparison = 'anchors' and specification = 'recommended' and metric = 'delta_ev' order by llm"
     )
     assert rows == [
@@ -124,7 +124,7 @@ def v0_of(name):
 
 def test_of_fifteen_pairs_of_llms_nine_differ_in_the_abss(scored):
     rows = scored.query(
-        "select llm, llm_b, round(estimate, 6), low > 0, df from inference.anchor_sensitivities "
+        "select llm, llm_b, round(estimate, 6), low > 0, df from papers.anchor_sensitivities "
         "where comparison = 'llms' and metric = 'abss' and specification = 'published' and estimate > 0 order by all"
     )
     assert len(rows) == 15
@@ -140,7 +140,7 @@ def test_of_fifteen_pairs_of_llms_nine_differ_in_the_abss(scored):
 def test_six_llms_show_no_trend_with_size(scored):
     rows = scored.query(
         "select n_llms, n_llms_left_out, slope between low and high, low < 0 and high > 0, "
-        "round(least_p_rank * 360, 9) from inference.sensitivity_trends "
+        "round(least_p_rank * 360, 9) from papers.sensitivity_trends "
         "where metric = 'abss' and specification = 'published'"
     )
     assert rows == [(6, 0, True, True, 1)]
@@ -148,7 +148,7 @@ def test_six_llms_show_no_trend_with_size(scored):
 
 def test_one_call_stands_under_every_specification(scored):
     rows = scored.query(
-        "select n_calls, n_specifications, n_standing, n_standing_always, n_standing_never from marts.anchor_calls "
+        "select n_calls, n_specifications, n_standing, n_standing_always, n_standing_never from papers.anchor_calls "
         "where llm is null"
     )
     assert rows == [(66, 66 * 6, 44 + 43 + 19 + 5 + 4 + 15, 1, 8)]

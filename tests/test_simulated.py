@@ -182,7 +182,7 @@ def test_technique_effects_agree_with_pandas_and_scipy_on_the_trials(simulated):
     anchored = anchored.dropna(subset="percent")
 
     effects = simulated.frame(
-        "select * from marts.technique_effects where baseline_scope = 'matched' and temperature_scope = 'pooled' "
+        "select * from papers.technique_effects where baseline_scope = 'matched' and temperature_scope = 'pooled' "
         "and row_set = 'accepted' and technique != 'sacd_initial'"
     ).fillna({"llm": "all"})
     effects = effects.set_index(["vignette", "technique", "llm", "anchor_direction", "weighting"]).sort_index()

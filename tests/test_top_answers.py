@@ -10,7 +10,7 @@ pytestmark = pytest.mark.slow("collects a study and builds its tables")
 
 ROWS = """
 select llm, anchor_direction, scoring, variation, question, anchor, n_trials, n_trials_read, n_targets, reason
-from marts.soft_expectations where evidence_from = 'api_top_k' order by llm, anchor_direction
+from papers.soft_expectations where evidence_from = 'api_top_k' order by llm, anchor_direction
 """
 ON_LOW = {" 10": 0.5, " 20": 0.3, " 30": 0.1}
 ON_HIGH = {" 20": 0.3, " 40.5": 0.6}
@@ -74,7 +74,7 @@ def test_each_condition_that_was_asked_for_log_probabilities_has_a_row_with_a_nu
 def test_the_expectation_is_that_of_the_tokens_and_not_of_the_answers(collected):
     found = collected.query(
         "select anchor_direction, soft_ev, missing_mass, band_low < soft_ev and soft_ev < band_high, response_unit "
-        "from marts.soft_expectations where llm = 'any/model' order by 1"
+        "from papers.soft_expectations where llm = 'any/model' order by 1"
     )
     (high, high_ev, high_missing, in_high, unit), (low, low_ev, low_missing, in_low, _) = found
     assert (high, low, in_high, in_low, unit) == ("high", "low", None, True, "months")
@@ -84,5 +84,5 @@ def test_the_expectation_is_that_of_the_tokens_and_not_of_the_answers(collected)
 
 
 def test_what_has_no_value_is_null_and_not_0(collected):
-    nulls = "select count(coalesce(soft_ev, band_low, band_high)) from marts.soft_expectations where n_trials_read = 0"
+    nulls = "select count(coalesce(soft_ev, band_low, band_high)) from papers.soft_expectations where n_trials_read = 0"
     assert collected.query(nulls) == [(0,)]

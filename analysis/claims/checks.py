@@ -240,13 +240,13 @@ def summed_up(claims):
             labels = dict(IN_FULL["value"])
             if any(claim["holds"] == "weaker" and claim["unit"] == "stars" for claim in judged):
                 labels["weaker"] = FEWER_STARS
-            counted = _counts(judged, "holds", labels, _what_is_contradicted(judged))
+            counted = _counts(judged, labels, _what_is_contradicted(judged))
             summary.append(f"Of the {len(judged):,} that are about LLMs, {listed(counted)}.")
     if sentences:
         labels = dict(IN_FULL["sentence"])
         if any(claim["holds"] == "holds" and claim["recommended_low"] is None for claim in sentences):
             labels["holds"] = IN_FULL["value"]["holds"]
-        counted = _counts(sentences, "holds", labels, _how_surely_contradicted(sentences))
+        counted = _counts(sentences, labels, _how_surely_contradicted(sentences))
         summary.append(f"Of {len(sentences):,} printed {KINDS['sentence'][len(sentences) > 1]}, {listed(counted)}.")
     return summary
 
@@ -304,8 +304,8 @@ def _what_is_contradicted(values):
     return f" ({listed(beside)})" if beside else ""
 
 
-def _counts(claims, column, labels, of_contradicted):
-    counted = Counter(claim[column] for claim in claims)
+def _counts(claims, labels, of_contradicted):
+    counted = Counter(claim["holds"] for claim in claims)
     return [
         f"{counted[code]:,} {labels[code][counted[code] != 1]}" + (of_contradicted if code == "contradicted" else "")
         for code in labels

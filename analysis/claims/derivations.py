@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from itertools import product
 
 import numpy as np
 from scipy import special
@@ -255,6 +256,17 @@ def _monotone(value, *directions):
     return bounds
 
 
+def _corners(value):
+    """Return the bounds of a function of few inputs that turns at 0 alone; unknown where it is not always defined."""
+
+    def bounds(intervals):
+        ends = [(low, high, 0.0) if low < 0 < high else (low, high) for low, high in intervals]
+        values = [value(corner) for corner in product(*ends)]
+        return UNKNOWN if np.isnan(values).any() else (min(values), max(values))
+
+    return bounds
+
+
 def _mean(x):
     return sum(x) / len(x)
 
@@ -265,14 +277,6 @@ def _difference(x):
 
 def _percent_change(x):
     return 100 * (x[0] - x[1]) / abs(x[1]) if x[1] else math.nan
-
-
-def _percent_change_bounds(intervals):
-    numerators, (low, high) = intervals
-    if low <= 0 <= high:
-        return UNKNOWN
-    corners = [_percent_change((a, b)) for a in numerators for b in (low, high)]
-    return min(corners), max(corners)
 
 
 def _range_bounds(intervals):
@@ -302,11 +306,6 @@ def _count_below(x):
 def _count_below_bounds(intervals):
     (low, high), *others = intervals
     return sum(other[1] < low - SAME for other in others), sum(other[0] < high - SAME for other in others)
-
-
-def _rank_bounds(intervals):
-    low, high = _count_below_bounds(intervals)
-    return 1 + low, 1 + high
 
 
 def _count_first_larger(size):
@@ -346,20 +345,8 @@ def _p_of_t(x):
     return 2 * special.stdtr(df, -abs(t)) if df > 0 else math.nan
 
 
-def _p_of_t_bounds(intervals):
-    (t_low, t_high), (df_low, df_high) = intervals
-    nearest, farthest = _magnitudes(t_low, t_high)
-    return _p_of_t((farthest, df_high)), _p_of_t((nearest, df_low))
-
-
-def _of_pairs(of_df):
-    """Return what takes the number of pairs for what takes their degrees of freedom."""
-    return lambda x: of_df([x[0], x[1] - 1])
-
-
-def _p_of_pairs_bounds(intervals):
-    t, (low, high) = intervals
-    return _p_of_t_bounds([t, (low - 1, high - 1)])
+def _p_of_pairs(x):
+    return _p_of_t((x[0], x[1] - 1))
 
 
 def _p_of_chi_squared(statistic):
@@ -423,10 +410,10 @@ DERIVATIONS = {
     "sum": _rising(sum),
     "mean": _rising(_mean),
     "difference": _rising(_difference, 1, -1, n_inputs=2),
-    "percent_change": Derivation(_percent_change, _percent_change_bounds, n_inputs=2),
+    "percent_change": Derivation(_percent_change, _corners(_percent_change), n_inputs=2),
     "range": Derivation(lambda x: max(x) - min(x), _range_bounds),
     "mean_distance_from_100": Derivation(_mean_distance_from_100, _mean_distance_bounds),
-    "rank": Derivation(lambda x: 1 + _count_below(x), _rank_bounds),
+    "rank": Derivation(lambda x: 1 + _count_below(x), lambda x: [1 + end for end in _count_below_bounds(x)]),
     "count_below": Derivation(_count_below, _count_below_bounds),
     "complement": _rising(lambda x: 1 - x[0], -1, n_inputs=1),
     "complement_percent": _rising(lambda x: 100 - _mean(x), -1),
@@ -436,8 +423,8 @@ DERIVATIONS = {
     "count_of_larger": _count_first_larger(1),
     "count_of_larger_means_of_three": _count_first_larger(3),
     "most_percent_with_primacy": _rising(_most_with_primacy, 1, -1, -1, 1, n_inputs=4),
-    "p_of_t": Derivation(_p_of_t, _p_of_t_bounds, n_inputs=2),
-    "p_of_paired_t": Derivation(_of_pairs(_p_of_t), _p_of_pairs_bounds, n_inputs=2),
+    "p_of_t": Derivation(_p_of_t, _corners(_p_of_t), n_inputs=2),
+    "p_of_paired_t": Derivation(_p_of_pairs, _corners(_p_of_pairs), n_inputs=2),
     "chi_squared": _of_table(0.0),
     "chi_squared_yates": _of_table(0.5),
     "p_of_chi_squared": _of_table(0.0, _p_of_chi_squared),

@@ -1,4 +1,4 @@
-"""`marts.judge_agreement`: how far judges agree on the labels of texts, with themselves, and with what is correct."""
+"""`content.judge_agreement`: how far judges agree on the labels of texts, with themselves, and with what is correct."""
 
 from analysis.methods.agreement import (
     accuracy,

@@ -1,4 +1,4 @@
-"""`marts.validator_agreement`: how far people agree on whether falsified texts are negations."""
+"""`people.validator_agreement`: how far people agree on whether falsified texts are negations."""
 
 from analysis.methods.agreement import agreements, krippendorff_alpha, share_agreeing
 from analysis.tables import declared

@@ -37,7 +37,7 @@ def contrasts(values):
     Yields
     ------
     dict
-        Rows of `inference.anchor_sensitivities` but `metric`, from crossed contrasts whose items are questions, each
+        Rows of `papers.anchor_sensitivities` but `metric`, from crossed contrasts whose items are questions, each
         the mean of its variations. Of `anchors` it is the metric itself, which holds the high anchor against the low
         one; of `llms` each ordered pair, the first less the second over the variations that both have; of `regimes`
         different anchors less standard ones, over the questions that have both.
@@ -103,7 +103,7 @@ def trends(means, parameters):
     Yields
     ------
     dict
-        Rows of `inference.sensitivity_trends` but `metric`: the slope of least squares over LLMs, in the unit of the
+        Rows of `papers.sensitivity_trends` but `metric`: the slope of least squares over LLMs, in the unit of the
         metric per tenfold number of parameters, and Spearman's rank correlation.
 
     References

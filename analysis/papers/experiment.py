@@ -4,15 +4,16 @@ Everything returned is JSON without NaN or Infinity. A statistic that the data c
 (`no_answers`, `one_trial`, `zero_variance`) stands under its name in the sibling `reasons`.
 """
 
-import json
 import math
 import statistics
+from collections import Counter
 from decimal import Decimal
-from numbers import Integral
 
 import numpy as np
 
+from analysis.methods.bootstrap import Resampled, resampled_counts
 from analysis.methods.effect_sizes import approximate_hedges_factor
+from analysis.methods.equivalence import ALPHA
 from analysis.methods.small_samples import CONFIDENCE
 from analysis.methods.t_and_f_tests import satterthwaite_df, t_bounds, tost_p, two_sided_p
 
@@ -20,39 +21,34 @@ QUARTILE_METHOD = "linear, Hyndman & Fan type 7"
 NULL_HYPOTHESIS = "The LLM exhibits the same anchoring bias as human legal professionals."
 DECISIONS = {"LESS": "rejected", "GREATER": "rejected", "SIMILAR": "not_rejected", "INCONCLUSIVE": "undecidable"}
 INTERPRETATIONS = {
-    "LESS": "the null hypothesis is rejected: the anchoring bias of the LLM is LESS than the human bias",
-    "GREATER": "the null hypothesis is rejected: the anchoring bias of the LLM is GREATER than the human bias",
-    "SIMILAR": (
-        "the null hypothesis is not rejected: the anchoring bias of the LLM is SIMILAR to the human bias, that is, "
+    "rejected": "the null hypothesis is rejected: the anchoring bias of the LLM is {} than the human bias",
+    "not_rejected": (
+        "the null hypothesis is not rejected: the anchoring bias of the LLM is {} to the human bias, that is, "
         "equivalent within the margin"
     ),
-    "INCONCLUSIVE": (
-        "the null hypothesis can be neither rejected nor upheld: the comparison of the LLM with the human bias is "
-        "INCONCLUSIVE"
+    "undecidable": (
+        "the null hypothesis can be neither rejected nor upheld: the comparison of the LLM with the human bias is {}"
     ),
 }
 
 
-def analyze(
-    experiment, config, trials, human, *, n_resamples=10_000, seed=20_060_201, confidence=CONFIDENCE, margin=0.5
-):
-    """Analyse the trials of an experiment with one low and one high anchor and compare them with a human study.
+def analyze(experiment, config, lines, human, *, n_resamples=10_000, seed=20_060_201, margin=0.5):
+    """Analyse the results of an experiment with one low and one high anchor and compare them with a human study.
 
     Parameters
     ----------
     experiment : dict
-        `id`, `name`, `anchorDerivation`, `responseUnit`, `validMin`, `validMax` and `conditions`, of which one has
-        the `anchorDirection` low and one high.
+        `id`, `name`, `anchorDerivation`, `responseUnit`, `validMin`, `validMax` and `conditions`, the one with the
+        low anchor first.
     config : dict
-        How the trials were run; copied as it is, so it must be JSON.
-    trials : list of dict
-        `conditionId`, `runIndex`, and either `sentenceMonths` or `errorCode`; in any order.
+        How the trials were run; it stands in the analysis as it is, so it must be JSON.
+    lines : list of dict
+        `conditionId`, `runIndex`, `result` with `sentenceMonths`, and `error`, a code or an object with one; in any
+        order.
     human : dict or None
         A row of `seeds/human_baselines.csv`; numbers may still be text. None if no human study is known.
     n_resamples, seed : int
         Of the bootstrap.
-    confidence : float in (0, 1)
-        Of every interval; equivalence is tested at `1 - confidence`.
     margin : float
         Largest difference between LLM and human, in the response unit, that still counts as SIMILAR.
 
@@ -60,38 +56,29 @@ def analyze(
     -------
     dict
         `experiment`, `config`, `totals`, `conditions`, `comparison`, `humanBaseline`, `humanComparison` (both null
-        without a human study); the same for the same input, whatever the order of the trials.
+        without a human study); the same for the same input, whatever the order of the lines.
 
     Raises
     ------
     ValueError
-        If the conditions are not one low and one high, or a trial is of no condition, occurs twice, has both an
-        answer and an error or neither, or answers with anything but a whole number in the valid range.
+        If a trial is of no condition, occurs twice, or answers with anything but a whole number in the valid range.
     """
-    if not 0 < confidence < 1 or not margin > 0 or n_resamples < 1:
-        raise ValueError(f"need confidence in (0, 1), margin > 0, resamples, got {confidence}, {margin}, {n_resamples}")
-    directions = sorted(condition["anchorDirection"] for condition in experiment["conditions"])
-    if directions != ["high", "low"]:
-        raise ValueError(f"need one low and one high condition, got {directions}")
-
-    grouped = _by_condition(experiment, trials)
-    conditions = [describe(condition, grouped[condition["id"]]) for condition in experiment["conditions"]]
-    low, high = sorted(conditions, key=lambda condition: condition["anchorDirection"], reverse=True)
-    comparison = compare(low, high, n_resamples=n_resamples, seed=seed, confidence=confidence)
-    baseline = human_baseline(human, confidence=confidence) if human else None
-    compared = compare_with_human(comparison, baseline, confidence=confidence, margin=margin) if baseline else None
+    outcomes = _outcomes(experiment, lines)
+    low, high = conditions = [describe(each, outcomes[each["id"]]) for each in experiment["conditions"]]
+    comparison = compare(low, high, n_resamples=n_resamples, seed=seed)
+    baseline = human_baseline(human) if human else None
     return {
-        "experiment": _json_copy(experiment),
-        "config": _json_copy(config),
-        "totals": {name: sum(condition[name] for condition in conditions) for name in ("nTrials", "nOk", "nError")},
+        "experiment": experiment,
+        "config": config,
+        "totals": {name: low[name] + high[name] for name in ("nTrials", "nOk", "nError")},
         "conditions": conditions,
         "comparison": comparison,
         "humanBaseline": baseline,
-        "humanComparison": compared,
+        "humanComparison": compare_with_human(comparison, baseline, margin=margin) if baseline else None,
     }
 
 
-def describe(condition, trials):
+def describe(condition, outcomes):
     """Count the trials of one condition and summarise its answers.
 
     Standard deviation with n - 1; quartiles by linear interpolation (Hyndman & Fan 1996, type 7).
@@ -100,30 +87,31 @@ def describe(condition, trials):
     ----------
     condition : dict
         `id`, `anchorDirection`, `anchorValue`.
-    trials : list of dict
-        Those of this condition, in the order of their `runIndex`.
+    outcomes : list of int or str
+        The answers and the codes of errors, in the order of their `runIndex`.
 
     Returns
     -------
     dict
     """
-    values = [int(trial["sentenceMonths"]) for trial in trials if trial["errorCode"] is None]
-    codes = sorted(trial["errorCode"] for trial in trials if trial["errorCode"] is not None)
+    values = [outcome for outcome in outcomes if not isinstance(outcome, str)]
+    errors = sorted(outcome for outcome in outcomes if isinstance(outcome, str))
     n = len(values)
-    variance = _variance(values)
+    # of whole numbers this is exact, so that equal answers give exactly zero
+    variance = statistics.variance(values) if n > 1 else None
     # `inclusive` is type 7; a single answer is each of its own quartiles.
     q1, median, q3 = statistics.quantiles(values, method="inclusive") if n > 1 else (values or [None]) * 3
     described = {
         "conditionId": condition["id"],
         "anchorDirection": condition["anchorDirection"],
         "anchorValue": condition["anchorValue"],
-        "nTrials": len(trials),
+        "nTrials": len(outcomes),
         "nOk": n,
-        "nError": len(codes),
-        "errors": {code: codes.count(code) for code in dict.fromkeys(codes)},
+        "nError": len(errors),
+        "errors": dict(Counter(errors)),
         "values": values,
         "n": n,
-        "mean": sum(values) / n if n else None,
+        "mean": statistics.fmean(values) if n else None,
         "standardDeviation": None if variance is None else math.sqrt(variance),
         "standardError": None if variance is None else math.sqrt(variance / n),
         "min": min(values, default=None),
@@ -133,10 +121,10 @@ def describe(condition, trials):
         "max": max(values, default=None),
         "quartileMethod": QUARTILE_METHOD,
     }
-    return described | {"reasons": _reasons(described, "one_trial" if n else "no_answers")}
+    return _with_reasons(described, "one_trial" if n else "no_answers")
 
 
-def compare(low, high, *, n_resamples, seed, confidence):
+def compare(low, high, *, n_resamples, seed):
     """Compare the high with the low condition: Welch test, effect sizes, and a bootstrap interval of the difference.
 
     Welch's t with Satterthwaite's degrees of freedom, two-sided. Cohen's d divides the difference by the pooled
@@ -152,7 +140,6 @@ def compare(low, high, *, n_resamples, seed, confidence):
     low, high : dict
         As `describe` returns them.
     n_resamples, seed : int
-    confidence : float
 
     Returns
     -------
@@ -162,56 +149,51 @@ def compare(low, high, *, n_resamples, seed, confidence):
     ----------
     Hedges (1981), Journal of Educational Statistics 6(2). Efron & Tibshirani (1993), chapter 13.
     """
-    n_low, n_high = low["n"], high["n"]
-    reason = {0: "no_answers", 1: "one_trial"}.get(min(n_low, n_high), "zero_variance")
-    difference = None if reason == "no_answers" else _minus(high["mean"], low["mean"])
-    error = df = t = p_value = d = g = interval = bootstrap = None
-    if min(n_low, n_high) > 1:
-        squares = _variance(low["values"]) / n_low, _variance(high["values"]) / n_high
-        error = math.sqrt(sum(squares))
-        bootstrap = _bootstrap(low["values"], high["values"], n_resamples, seed, confidence)
-        if error > 0:
-            df = satterthwaite_df(squares, [n_low - 1, n_high - 1])
-            t = difference / error
-            p_value = two_sided_p(t, df)
-            interval = _t_interval(difference, error, df, confidence)
-            m = n_low + n_high - 2
-            pooled = ((n_low - 1) * squares[0] * n_low + (n_high - 1) * squares[1] * n_high) / m
-            d = difference / math.sqrt(pooled)
-            g = d * approximate_hedges_factor(m)
+    conditions = low, high
+    fewest = min(low["n"], high["n"])
     compared = {
         "lowConditionId": low["conditionId"],
         "highConditionId": high["conditionId"],
         "direction": "high - low",
-        "difference": difference,
-        "standardError": error,
+        "difference": _minus(high["mean"], low["mean"]) if fewest else None,
+        "standardError": None,
         "test": "Welch t-test, two-sided",
-        "t": t,
-        "df": df,
-        "pValue": p_value,
-        "cohensD": d,
-        "hedgesG": g,
-        "welchInterval": interval,
-        "confidenceInterval": bootstrap,
+        **dict.fromkeys(("t", "df", "pValue", "cohensD", "hedgesG", "welchInterval", "confidenceInterval")),
         "confidenceIntervalMethod": {
             "method": "percentile bootstrap, each condition resampled on its own",
-            "confidence": confidence,
+            "confidence": CONFIDENCE,
             "nResamples": n_resamples,
             "rngSeed": seed,
             "generator": "numpy PCG64",
         },
     }
-    return compared | {"reasons": _reasons(compared, reason)}
+    if fewest > 1:
+        difference, dfs = compared["difference"], [each["n"] - 1 for each in conditions]
+        variances = [statistics.variance(each["values"]) for each in conditions]
+        squares = [variance / each["n"] for variance, each in zip(variances, conditions, strict=True)]
+        error = compared["standardError"] = math.sqrt(sum(squares))
+        compared["confidenceInterval"] = _bootstrap(conditions, n_resamples, seed)
+        if error > 0:
+            df = satterthwaite_df(squares, dfs)
+            d = difference / math.sqrt(np.dot(dfs, variances) / sum(dfs))
+            compared |= {
+                "t": difference / error,
+                "df": df,
+                "pValue": two_sided_p(difference / error, df),
+                "cohensD": d,
+                "hedgesG": d * approximate_hedges_factor(sum(dfs)),
+                "welchInterval": _t_interval(difference, error, df),
+            }
+    return _with_reasons(compared, {0: "no_answers", 1: "one_trial"}.get(fewest, "zero_variance"))
 
 
-def human_baseline(human, *, confidence):
+def human_baseline(human):
     """Complete a published human result: standard error, p value and interval follow from t, df and the difference.
 
     Parameters
     ----------
     human : dict
         A row of `seeds/human_baselines.csv`.
-    confidence : float
 
     Returns
     -------
@@ -230,6 +212,7 @@ def human_baseline(human, *, confidence):
     error = difference / t
     parts = ("authors", "year", "title", "journal", "volume", "issue", "pages", "doi")
     reference = {name: str(human[name]) for name in parts}
+    citation = "{authors} ({year}). {title}. {journal}, {volume}({issue}), {pages}. https://doi.org/{doi}"
     return {
         "study": human["human_study"],
         "location": human["location"],
@@ -245,23 +228,18 @@ def human_baseline(human, *, confidence):
         "df": df,
         "standardError": error,
         "pValue": two_sided_p(t, df),
-        "confidenceInterval": _t_interval(difference, error, df, confidence),
+        "confidenceInterval": _t_interval(difference, error, df),
         "derivation": "standard error = difference / t; two-sided p value and interval from the t distribution",
-        "reference": {
-            "citation": (
-                "{authors} ({year}). {title}. {journal}, {volume}({issue}), {pages}. https://doi.org/{doi}"
-            ).format(**reference),
-            **reference,
-        },
+        "reference": {"citation": citation.format(**reference), **reference},
     }
 
 
-def compare_with_human(comparison, baseline, *, confidence, margin):
+def compare_with_human(comparison, baseline, *, margin):
     """Say whether the LLM is anchored LESS than, SIMILAR to or GREATER than humans, or that this is INCONCLUSIVE.
 
-    SIMILAR if two one-sided tests (TOST) at `1 - confidence` show that LLM less human lies within the margin, which
-    is when the interval with twice that error does. Otherwise LESS or GREATER if the interval with `confidence` lies
-    wholly below or above zero. Otherwise INCONCLUSIVE; a difference that is not significant is never SIMILAR.
+    SIMILAR if two one-sided tests (TOST) at `ALPHA` show that LLM less human lies within the margin, which is when
+    the interval with twice that error does. Otherwise LESS or GREATER if the interval with `CONFIDENCE` lies wholly
+    below or above zero. Otherwise INCONCLUSIVE; a difference that is not significant is never SIMILAR.
 
     `fixedHuman` takes the human difference as a given number; its label is the headline. `uncertainHuman` adds the
     human standard error, with Satterthwaite's degrees of freedom for the sum.
@@ -270,7 +248,7 @@ def compare_with_human(comparison, baseline, *, confidence, margin):
     ----------
     comparison, baseline : dict
         As `compare` and `human_baseline` return them.
-    confidence, margin : float
+    margin : float
 
     Returns
     -------
@@ -281,29 +259,23 @@ def compare_with_human(comparison, baseline, *, confidence, margin):
     Schuirmann (1987), Journal of Pharmacokinetics and Biopharmaceutics 15(6).
     """
     error, df, human_error = comparison["standardError"], comparison["df"], baseline["standardError"]
-    total = total_df = None
+    difference = total = total_df = None
+    if comparison["difference"] is not None:
+        difference = _minus(comparison["difference"], baseline["difference"])
     if error is not None:
         total = math.hypot(error, human_error)
         total_df = satterthwaite_df([error**2, human_error**2], [df or 1, baseline["df"]])
 
     def against(error, df, method, preface):
-        difference = reason = low = high = equivalence = interval = tost = None
-        label, alpha = "INCONCLUSIVE", _minus(1, confidence)
-        if comparison["difference"] is not None:
-            difference = _minus(comparison["difference"], baseline["difference"])
-        if error is None:
-            reason = comparison["reasons"]["standardError"]
-        else:
-            equivalence = _t_interval(difference, error, df, _minus(confidence, alpha))
-            interval = _t_interval(difference, error, df, confidence)
-            if error:
-                tost = tost_p(difference, error, df, margin)
-                is_similar = tost < alpha
-            else:
-                reason, is_similar = "zero_variance", abs(difference) < margin
-            low, high = interval["low"], interval["high"]
-            label = "SIMILAR" if is_similar else "LESS" if high < 0 else "GREATER" if low > 0 else "INCONCLUSIVE"
-        sentence = preface + INTERPRETATIONS[label]
+        label, tost, equivalence, interval = "INCONCLUSIVE", None, None, None
+        if error is not None:
+            equivalence, interval = (_t_interval(difference, error, df or 1, c) for c in (1 - 2 * ALPHA, CONFIDENCE))
+            tost = tost_p(difference, error, df, margin) if error else None
+            if tost < ALPHA if error else abs(difference) < margin:
+                label = "SIMILAR"
+            elif interval["high"] < 0 or interval["low"] > 0:
+                label = "LESS" if interval["high"] < 0 else "GREATER"
+        sentence = preface + INTERPRETATIONS[DECISIONS[label]].format(label)
         compared = {
             "label": label,
             "difference": difference,
@@ -317,73 +289,56 @@ def compare_with_human(comparison, baseline, *, confidence, margin):
             "decision": DECISIONS[label],
             "interpretation": sentence[0].upper() + sentence[1:] + ".",
         }
-        return compared | {"reasons": _reasons(compared, reason)}
+        return _with_reasons(compared, comparison["reasons"].get("standardError", "zero_variance"))
 
+    uncertainty = "with the uncertainty of the human difference, "
     fixed = against(error, df, "Welch t and TOST; human difference taken as fixed", "")
-    uncertain = against(
-        total,
-        total_df,
-        "Welch-Satterthwaite t and TOST; human standard error added",
-        "with the uncertainty of the human difference, ",
-    )
+    added = against(total, total_df, "Welch-Satterthwaite t and TOST; human standard error added", uncertainty)
     return {
         "direction": "LLM - human",
         "margin": margin,
-        "alpha": _minus(1, confidence),
+        "alpha": ALPHA,
         "nullHypothesis": NULL_HYPOTHESIS,
         "label": fixed["label"],
         "decision": fixed["decision"],
         "fixedHuman": fixed,
-        "uncertainHuman": uncertain,
+        "uncertainHuman": added,
     }
 
 
-def _by_condition(experiment, trials):
-    grouped = {condition["id"]: {} for condition in experiment["conditions"]}
-    for trial in trials:
-        name, run, answer = trial["conditionId"], trial["runIndex"], trial["sentenceMonths"]
-        if name not in grouped:
+def _outcomes(experiment, lines):
+    """Return by condition what its runs came to, in their order: each a number of months, or the code of an error."""
+    outcomes = {condition["id"]: {} for condition in experiment["conditions"]}
+    for line in lines:
+        name, run, error = line["conditionId"], line["runIndex"], line.get("error")
+        if name not in outcomes:
             raise ValueError(f"a trial is of the condition {name!r}, which the experiment has not")
-        if run in grouped[name]:
+        if run in outcomes[name]:
             raise ValueError(f"run {run} of {name!r} occurs twice")
-        if (answer is None) == (trial["errorCode"] is None):
-            raise ValueError(f"run {run} of {name!r} needs either an answer or an error code")
-        if answer is not None and (
-            not isinstance(answer, Integral)
-            or isinstance(answer, bool)
-            or not experiment["validMin"] <= answer <= experiment["validMax"]
-        ):
+        code = error.get("code") if isinstance(error, dict) else error
+        answer = (line.get("result") or {}).get("sentenceMonths")
+        if code or answer is None:
+            answer = str(code or "no_result")
+        elif type(answer) is not int or not experiment["validMin"] <= answer <= experiment["validMax"]:
             raise ValueError(f"run {run} of {name!r} answers {answer!r}, which is no valid whole number")
-        grouped[name][run] = trial
-    return {name: [runs[run] for run in sorted(runs)] for name, runs in grouped.items()}
+        outcomes[name][run] = answer
+    return {name: [runs[run] for run in sorted(runs)] for name, runs in outcomes.items()}
 
 
-def _bootstrap(low, high, n_resamples, seed, confidence):
-    # Resampling answers is a multinomial draw on their counts, so the cost does not grow with the trials.
-    rng = np.random.Generator(np.random.PCG64(seed))
-    means = []
-    for values in (low, high):
-        distinct, counts = np.unique(values, return_counts=True)
-        means.append(rng.multinomial(len(values), counts / len(values), size=n_resamples) @ distinct / len(values))
-    tail = (1 - confidence) / 2
-    low_bound, high_bound = np.quantile(means[1] - means[0], [tail, 1 - tail])
-    return {
-        "confidence": confidence,
-        "low": float(low_bound),
-        "high": float(high_bound),
-        "isDegenerate": len(set(low)) == len(set(high)) == 1,
-    }
+def _bootstrap(conditions, n_resamples, seed):
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for condition in conditions:
+        distinct, counts = np.unique(condition["values"], return_counts=True)
+        drawn.append(Resampled(distinct, resampled_counts(counts, n_resamples, rng)).mean[1:])
+    low, high = np.quantile(drawn[1] - drawn[0], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]).tolist()
+    is_degenerate = all(condition["min"] == condition["max"] for condition in conditions)
+    return {"confidence": CONFIDENCE, "low": low, "high": high, "isDegenerate": is_degenerate}
 
 
-def _t_interval(estimate, error, df, confidence):
-    low, high = t_bounds(estimate, error, df, confidence) if error else (estimate, estimate)
+def _t_interval(estimate, error, df, confidence=CONFIDENCE):
+    low, high = t_bounds(estimate, error, df, confidence)
     return {"confidence": confidence, "low": low, "high": high}
-
-
-def _variance(values):
-    """Of whole numbers, with n - 1; exact until the last division, so that equal answers give exactly zero."""
-    n = len(values)
-    return (n * sum(v * v for v in values) - sum(values) ** 2) / (n * (n - 1)) if n > 1 else None
 
 
 def _minus(a, b):
@@ -391,9 +346,5 @@ def _minus(a, b):
     return float(Decimal(str(a)) - Decimal(str(b)))
 
 
-def _reasons(summary, reason):
-    return {name: reason for name, value in summary.items() if value is None}
-
-
-def _json_copy(value):
-    return json.loads(json.dumps(value, allow_nan=False))
+def _with_reasons(summary, reason):
+    return summary | {"reasons": {name: reason for name, value in summary.items() if value is None}}

@@ -1,4 +1,4 @@
-"""`marts.framing_changes`: how often answers change the framing of their sources, and how sure that is.
+"""`content.framing_changes`: how often answers change the framing of their sources, and how sure that is.
 
 Judges err, so that some texts seem to change that did not. Where the errors on two texts are independent, and it is
 known how often each true label is taken for each other one, what the errors add can be taken off again.

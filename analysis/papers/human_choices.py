@@ -204,7 +204,7 @@ def human_choice_effects(choices, *, confidence=CONFIDENCE):
     Parameters
     ----------
     choices : pandas.DataFrame
-        Rows of `marts.human_choices`.
+        Rows of `people.human_choices`.
     confidence : float in (0, 1)
 
     Yields

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from analysis.report.figures import STAMP
 from analysis.report.studies import NO_TECHNIQUE
-from analysis.report.tables import Table, table_of, template
+from analysis.report.tables import table_of, template
 from analysis.report.values import Number, clean, key_text
 
 COUNTS = "marts.counts"
@@ -26,32 +26,7 @@ UNANCHORED, ENDS = "none", ("low", "high")
 UNDER = {UNANCHORED: "", "low": ", under a low anchor", "high": ", under a high anchor"}
 
 
-@dataclass(frozen=True)
-class Panel:
-    """What one LLM answered to one vignette: the LLM's id, a heading, the drawing and the texts of its dots."""
-
-    id: str
-    llm: str
-    llm_name: str
-    heading: str
-    command: str
-    drawing: Markup
-    texts: dict
-
-
-@dataclass(frozen=True)
-class Answers:
-    """The panels of a domain, a table of who answered, and how many panels there was no room for."""
-
-    id: str
-    domain: str
-    unit: str
-    panels: list
-    n_left_out: int
-    table: Table
-
-
-def answers(study, prefix, units):
+def answers(study, prefix):
     """Draw what each LLM answered in each domain.
 
     Parameters
@@ -59,13 +34,11 @@ def answers(study, prefix, units):
     study : Study
     prefix : str
         Of the ids of the panels.
-    units : callable
-        From a domain to the unit of its answers.
 
     Returns
     -------
-    list of Answers
-        One for each domain with an answer.
+    list of dict
+        For each domain with an answer: its panels, a table of who answered, and how many panels there was no room for.
     """
     made, room = [], MOST_DOTS
     n_texts, most = _texts_that_fit(study), _dots_that_fit(study)
@@ -80,10 +53,18 @@ def answers(study, prefix, units):
                 room -= n_dots
                 number = f"{prefix}-{len(made) + 1}-{len(panels) + 1}"
                 place = {"domain": domain, "vignette": vignette, "llm": llm}
-                panels.append(_panel(study, number, place, cell_rows, units(domain), several, n_texts, most))
+                panels.append(_panel(study, number, place, cell_rows, study.unit(domain), several, n_texts, most))
         if groups:
-            n_left_out, table = len(groups) - len(panels), _table(study, domain)
-            made.append(Answers(f"{prefix}-{len(made) + 1}", domain, units(domain), panels, n_left_out, table))
+            made.append(
+                {
+                    "id": f"{prefix}-{len(made) + 1}",
+                    "domain": domain,
+                    "unit": study.unit(domain),
+                    "panels": panels,
+                    "n_left_out": len(groups) - len(panels),
+                    "table": _table(study, domain),
+                }
+            )
     return made
 
 
@@ -105,6 +86,7 @@ def _texts_that_fit(study):
 
 
 def _panel(study, number, place, rows, unit, several, n_texts, most):
+    """Draw what one LLM answered to one vignette; return it with the texts of its dots, and what lists its trials."""
     cells = {}
     for row in rows:
         cells.setdefault((row["technique"], row["arm"]), {})[row["value"]] = row["n_trials"]
@@ -131,8 +113,15 @@ def _panel(study, number, place, rows, unit, several, n_texts, most):
     if several:
         where = f"vignette = {_quoted(vignette)} and {where}"
     command = " ".join([f"--study {shlex.quote(clean(study.name))}", *options, f"--where {shlex.quote(where)}"])
-    heading = f"{name}, {clean(vignette)}" if several else name
-    return Panel(number, llm, name, heading, f"bais trials {command}", drawing, kept)
+    return {
+        "id": number,
+        "llm": llm,
+        "llm_name": name,
+        "heading": f"{name}, {clean(vignette)}" if several else name,
+        "command": f"bais trials {command}",
+        "drawing": drawing,
+        "texts": kept,
+    }
 
 
 def _quoted(text):

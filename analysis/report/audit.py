@@ -1,10 +1,8 @@
 """The gate and the provenance of a study, as tables."""
 
-from functools import partial
-
 from markupsafe import Markup
 
-from analysis.report.tables import number, table_of, text, words
+from analysis.report.tables import number, table_of, text, whole, words
 from analysis.report.values import MISSING, Number, clean, moment
 
 FLAGGED = (
@@ -14,8 +12,6 @@ FLAGGED = (
 )
 MOST_DISAGREEMENTS = 25
 MOST_CHARACTERS = 400
-
-whole = partial(number, digits=0)
 
 
 def gate_tables(study):

@@ -9,7 +9,7 @@ from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.report.panels import Figure, axis_of, draw_forest, draw_panel, figure_table, fixed, told
 from analysis.report.sections import Section
 from analysis.report.studies import NO_TECHNIQUE
-from analysis.report.tables import number, text
+from analysis.report.tables import number, signed, text, whole
 from analysis.report.values import MISSING, SAID_ABOVE, clean
 from analysis.words.biases import EITHER, NONE_SHOWN
 from analysis.words.codes import DECISIONS, listed
@@ -45,26 +45,19 @@ def sections_on_biases(study, prefix):
         _section(study, summary, f"{prefix}-bias-{i + 1}") for i, summary in enumerate(study.rows("said_of_biases"))
     ]
     if altered := _altered(study):
-        people = [clean(row["sentence"]) for row in study.tables["said_of_people"]]
+        people = [row["sentence"] for row in study.tables["said_of_people"]]
         title = "How often texts and facts come out altered"
         sections.append(Section(f"{prefix}-altered", title, "", people, altered))
     return sections
 
 
 def _section(study, summary, id_):
+    paradigm, headline = clean(summary["paradigm"]), summary["headline"][:1].upper() + summary["headline"][1:]
     rows = study.rows("biases", paradigm=summary["paradigm"])
-    return Section(
-        id_,
-        clean(summary["paradigm"]),
-        clean(summary["headline"][:1].upper() + summary["headline"][1:]),
-        [clean(sentence) for sentence in summary["sentences"]],
-        [
-            *([_figure_of_goals(study, summary)] if summary["goals"] else []),
-            *([_figure(study, summary, rows)] if rows else []),
-        ],
-        [clean(note) for note in summary["notes"]],
-        f"bais recommend --paradigm {clean(summary['paradigm'])} --study {study.name}",
-    )
+    figures = [_figure_of_goals(study, summary)] if summary["goals"] else []
+    figures += [_figure(study, summary, rows)] if rows else []
+    command = f"bais recommend --paradigm {paradigm} --study {study.name}"
+    return Section(id_, paradigm, headline, summary["sentences"], figures, summary["notes"], command)
 
 
 def _figure_of_goals(study, summary):
@@ -93,11 +86,11 @@ def _figure_of_goals(study, summary):
         ("decision", lambda row: DECISIONS[row["decision"]]),
         ("loss", number("loss")),
         ("loss of the control", number("loss_control")),
-        ("gain", number("gain", is_signed=True)),
-        ("from", number("gain_low", is_signed=True)),
-        ("to", number("gain_high", is_signed=True)),
-        ("LLMs", number("n_llms", digits=0)),
-        ("trials", number("n_trials", digits=0)),
+        ("gain", signed("gain")),
+        ("from", signed("gain_low")),
+        ("to", signed("gain_high")),
+        ("LLMs", whole("n_llms")),
+        ("trials", whole("n_trials")),
     ]
     key = {"study": study.name, "paradigm": paradigm, "comparison": "control", "llm": None}
     by = ("domain", "goal", "technique", "control")
@@ -148,13 +141,11 @@ def _panel(study, heading, rows, of_llms):
         effect = _effect(row, *ends, digits)
         if effect["low"] is not None:
             effect["heard"] += f", {fixed(effect['low'])} to {fixed(effect['high'])}"
+        values.append(effect)
         values += [
-            effect,
-            *(
-                {"name": row["name"], "llm": scale * each["value"]}
-                for each in of_llms
-                if all(each[column] == row[column] for column in (*PLACE, "technique"))
-            ),
+            {"name": row["name"], "llm": scale * each["value"]}
+            for each in of_llms
+            if all(each[column] == row[column] for column in (*PLACE, "technique"))
         ]
     what, axis = f"difference in {unit}, and its 95 % interval", axis_of(values, 0.2)
     return draw_forest(study, heading, what, values, f"difference ({unit})", axis)
@@ -166,8 +157,7 @@ def _table(study, measure, rows):
     one_llm = {"level": "items", "row_set": "accepted", "weighting": "llm"}
     key = shared | ({"llm": first["llm"], **one_llm} if first["llm"] else {"is_headline": True})
     scale, digits = (100, 1) if first["is_share"] else (1, 3)
-    signed = partial(number, digits=digits, scale=scale, is_signed=True)
-    whole = partial(number, digits=0)
+    differing = partial(signed, digits=digits, scale=scale)
     low, high = ("gain_asked_low", "gain_asked_high") if first["llm"] else ("gain_low", "gain_high")
     contrast = ("arm", "arm_b", "technique")
 
@@ -187,14 +177,14 @@ def _table(study, measure, rows):
     columns = [
         ("technique", lambda row: row["name"]),
         ("arms", lambda row: f"{row['arm']} less {row['arm_b']}" if row["arm_b"] else row["arm"]),
-        (f"difference{unit}", signed("value")),
-        ("from", lambda row: signed("low", reason=SAID_ABOVE if row["value"] is None else row["reason"])(row)),
-        ("to", signed("high", reason=SAID_ABOVE)),
+        (f"difference{unit}", differing("value")),
+        ("from", lambda row: differing("low", reason=SAID_ABOVE if row["value"] is None else row["reason"])(row)),
+        ("to", differing("high", reason=SAID_ABOVE)),
         ("p, by Holm", number("p_holm", digits=4, reason=SAID_ABOVE)),
         ("decision", lambda row: MISSING if row["decision"] is None else DECISIONS[row["decision"]]),
-        (f"improved by{unit}", decided(signed, "gain")),
-        ("from", decided(signed, "gain_low", low)),
-        ("to", decided(signed, "gain_high", high)),
+        (f"improved by{unit}", decided(differing, "gain")),
+        ("from", decided(differing, "gain_low", low)),
+        ("to", decided(differing, "gain_high", high)),
         ("P(better)", decided(number, "p_better_than_control", table=FORETOLD, digits=2)),
         ("LLMs", whole("n_llms")),
         ("items", whole("n_items")),
@@ -238,7 +228,7 @@ def _rates(study, alteration, rows):
     ]
     key = {"study": study.name, "alteration": alteration}
     by = ("llm", "technique", "period")
-    table = figure_table(study, words, "inference.alteration_and_people", key, by, rows, columns)
+    table = figure_table(study, words, "people.alteration_and_people", key, by, rows, columns)
     plain = [row["rate"] for row in rows if row["technique"] == NO_TECHNIQUE and row["rate"] is not None]
     range_ = f"{100 * min(plain):.0f} to {100 * max(plain):.0f} % of cases" if plain else "no case could be counted"
     title = f"{words.split(':')[0].capitalize()}: with a plain prompt, {range_}, by LLM"

@@ -8,7 +8,7 @@ from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.report.figures import room_for_text
 from analysis.report.panels import Figure, around, axis_of, draw_forest, draw_panel, figure_table, fixed, told
 from analysis.report.studies import NO_TECHNIQUE
-from analysis.report.tables import interval, named, number
+from analysis.report.tables import interval, named, number, signed, whole
 from analysis.report.text import changes_after_seeing
 from analysis.report.values import MISSING, Number, clean
 from analysis.words.codes import GOALS, listed
@@ -28,8 +28,6 @@ CLASSES = (
 )
 TINTS = ((5, "near"), (10, "over-1"), (25, "over-2"))
 RANKINGS = "marts.technique_rankings"
-
-whole, signed = partial(number, digits=0), partial(number, is_signed=True)
 
 
 def figures(study):
@@ -125,14 +123,13 @@ def of_the_page(name, title, caption, remarks=lambda study: ()):
 
 
 def _table(study, domain, caption, source, rows, columns, *, by=("technique",), groups=(), **key):
-    """Make the table of a domain, in which a row is a technique unless said otherwise."""
-    key = {"study": study.name, "domain": domain, **key}
+    """Make the table of a domain, in which a row is a technique unless said otherwise, and named first."""
+    first = {
+        "technique": ("technique", lambda row: study.technique(row["technique"])),
+        "llm": ("LLM", lambda row: study.named(row) if "vignette" in by else study.llm(row["llm"])),
+    }
+    key, columns = {"study": study.name, "domain": domain, **key}, [first[by[0]], *columns]
     return figure_table(study, f"{domain}: {caption}", source, key, by, rows, columns, groups)
-
-
-def _techniques(study):
-    """Return the column that names techniques."""
-    return "technique", lambda row: study.technique(row["technique"])
 
 
 def _draw_bars(study, domain, what, values, title, *, share=0.18, reference=None):
@@ -152,8 +149,10 @@ def _draw_ends(study, domain, what, values):
     return draw_panel(study, "dumbbells", values, label, "% of baseline", axis, 100)
 
 
-def _draw_intervals(study, domain, what, values, title, share, reference):
-    pairs = ((row["name"], f"{fixed(row['low'])} to {fixed(row['high'])}, {row['heard']}") for row in values)
+def _draw_intervals(study, domain, what, values, title, share, reference, heard="{}"):
+    """Draw what lies between two bounds; a text stands beside it, and is `heard` so."""
+    bounds = (f"{fixed(row['low'])} to {fixed(row['high'])}, {heard.format(row['text'])}" for row in values)
+    pairs = zip((row["name"] for row in values), bounds, strict=True)
     axis = axis_of(values, share)
     return draw_panel(study, "intervals", values, told(domain, what, pairs), title, axis, reference)
 
@@ -190,7 +189,6 @@ def losses_figure(study, domain):
     without = next((row["displacement"] for row in shown if row["technique"] == NO_TECHNIQUE), None)
     what = "displacement in percentage points"
     columns = [
-        _techniques(study),
         ("displacement (pp)", number("displacement")),
         ("gap (pp)", number("gap")),
         ("error (%)", number("error")),
@@ -242,7 +240,7 @@ def divergence_figure(study, domain):
         (study.technique(row["technique"]), f"{row['rank_by_displacement']}, {row['rank_by_gap']}") for row in rows
     )
     label = told(domain, "rank by displacement, then by gap", ranks)
-    columns = [_techniques(study), *((f"rank by {goal}", whole(f"rank_by_{goal}")) for goal in GOALS)]
+    columns = [(f"rank by {goal}", whole(f"rank_by_{goal}")) for goal in GOALS]
     return draw_panel(study, "slopes", values, label), [
         _table(study, domain, "ranks by the three goals", RANKINGS, rows, columns, llm=None)
     ]
@@ -277,12 +275,9 @@ def asymmetry_figure(study, domain):
         return lambda row: cell(by[row["technique"], end])
 
     columns = [
-        _techniques(study),
-        *(
-            (head, column(end, name))
-            for end in ENDS
-            for head, name in ((f"{end} anchors (%)", "estimate"), ("from", "low"), ("to", "high"))
-        ),
+        (head, column(end, name))
+        for end in ENDS
+        for head, name in ((f"{end} anchors (%)", "estimate"), ("from", "low"), ("to", "high"))
     ]
     key = {"metric": "percent_of_baseline", "llm": None, **POOLED, "method": "trial"}
     caption = "% of baseline by direction of the anchor"
@@ -297,7 +292,6 @@ def _printed_tables(study, domain):
     printed = _printed_percents(study, domain)
     rows = _over_llms(study, domain, ["percent_of_baseline"])
     columns = [
-        _techniques(study),
         ("% of baseline", number("percent_of_baseline")),
         ("net deviation (pp)", signed("net_deviation")),
         ("net spread (pp)", signed("net_spread")),
@@ -319,18 +313,12 @@ def baselines_figure(study, domain):
     rows.sort(key=lambda row: (-row["baseline"], row["llm"], row["vignette"]))
     if not rows:
         return None
-    unit = unit_of(study, domain)
+    unit = study.unit(domain)
     values = [
-        {
-            "name": study.named(row),
-            "value": row["baseline"],
-            "text": fixed(row["baseline"]),
-            "colour": "var(--blue)",
-        }
+        {"name": study.named(row), "value": row["baseline"], "text": fixed(row["baseline"]), "colour": "var(--blue)"}
         for row in rows
     ]
     columns = [
-        ("LLM", study.named),
         ("baseline", number("baseline", digits=2)),
         ("SD", number("sd_response", digits=2)),
         ("smallest", number("min_response", digits=2)),
@@ -371,12 +359,11 @@ def sacd_figure(study, domain):
         key = {"study": study.name, "domain": domain, "technique": SACD}
         scopes = {"row_set": "accepted", "baseline_scope": "pooled", "temperature_scope": "pooled", "weighting": "llm"}
         return lambda row: Number(
-            of_llms[row["llm"]][end], "avg(percent_of_baseline)", table="marts.technique_effects",
+            of_llms[row["llm"]][end], "avg(percent_of_baseline)", table="papers.technique_effects",
             key={**key, "llm": row["llm"], "anchor_direction": end, **scopes},
         )  # fmt: skip
 
     columns = [
-        ("LLM", lambda row: study.llm(row["llm"])),
         *((f"{end} anchors (%)", under(end)) for end in ENDS),
         ("displacement (pp)", number("displacement")),
         ("both together (%)", number("percent_of_baseline")),
@@ -438,23 +425,13 @@ def llms_figure(study, domain):
         for row in study.in_order(study.rows("predictions", domain=domain, goal="displacement"))
         if row["llm"] is not None and row["gain"] is not None
     ]
-    drawn = "drawn towards the other LLMs by how little the LLM was asked, with its 95 % interval"
-
-    def gain(row):
-        key = {name: row[name] for name in ("technique", "control")}
-        return interval("gain", "gain_low", "gain_high", key=key)(row)
-
-    return draw_panel(study, "cells", values, label), [
-        _by_llm(
-            study, domain, rows, "displacement (pp)", RANKINGS,
-            lambda row: number("displacement", key={"technique": row["technique"]})(row),
-        ),
-        *(
-            [_by_llm(study, domain, gains, f"gain in displacement (pp), {drawn}", "inference.predictions", gain,
-                     goal="displacement")]
-            if gains else []
-        ),
-    ]  # fmt: skip
+    tables = [_by_llm(study, domain, rows, "displacement (pp)", RANKINGS, number("displacement", by=["technique"]))]
+    if gains:
+        gain = interval("gain", "gain_low", "gain_high", by=["technique", "control"])
+        drawn = "drawn towards the other LLMs by how little the LLM was asked, with its 95 % interval"
+        what, goal = f"gain in displacement (pp), {drawn}", {"goal": "displacement"}
+        tables.append(_by_llm(study, domain, gains, what, "inference.predictions", gain, **goal))
+    return draw_panel(study, "cells", values, label), tables
 
 
 def _by_llm(study, domain, rows, what, source, cell, **key):
@@ -465,10 +442,7 @@ def _by_llm(study, domain, rows, what, source, cell, **key):
     def column(technique):
         return lambda row: cell(by[place]) if (place := (row["llm"], technique)) in by else "not asked"
 
-    columns = [
-        ("LLM", lambda row: study.llm(row["llm"])),
-        *((study.technique(technique), column(technique)) for technique in techniques),
-    ]
+    columns = [(study.technique(technique), column(technique)) for technique in techniques]
     llms = [{"llm": llm} for llm in dict.fromkeys(row["llm"] for row in rows)]
     return _table(study, domain, f"{what}, by LLM and technique", source, llms, columns, by=["llm"], **key)
 
@@ -523,10 +497,7 @@ def chances_figure(study, domain):
         "rank, from": ("rank_low", {"digits": 0}),
         "to": ("rank_high", {"digits": 0}),
     }
-    columns = [
-        _techniques(study),
-        *((head, column(goal, name, **more)) for goal in GOALS for head, (name, more) in numbers.items()),
-    ]
+    columns = [(head, column(goal, name, **more)) for goal in GOALS for head, (name, more) in numbers.items()]
     whole_rows = [{"technique": name} for name in techniques if all((name, goal) in by for goal in GOALS)]
     groups = [("", 1), *((f"by {goal}", len(numbers)) for goal in GOALS)]
     caption = "probabilities over LLMs like those asked"
@@ -558,14 +529,12 @@ def specifications_figure(study, domain):
             "value": row["gain"],
             "low": row["least"],
             "high": row["most"],
-            "text": (text := f"{row['n_same_decision_asked']} of {row['n_specifications']}"),
-            "heard": text,
+            "text": f"{row['n_same_decision_asked']} of {row['n_specifications']}",
         }
         for row in leading
     ]
     what = "gain in displacement with one thing changed, and how often the decision on the LLMs asked is the same"
     columns = [
-        _techniques(study),
         ("goal", lambda row: row["goal"]),
         ("gain", signed("gain", key={"is_recommended": True})),
         ("least", signed("least", "min(gain)")),
@@ -640,8 +609,7 @@ def attrition_figure(study, domain):
             "value": losses[row["technique"]],
             "low": limits["displacement_least"],
             "high": limits["displacement_most"],
-            "text": (text := f"{_percent(row['share'])} %"),
-            "heard": f"{text} answered",
+            "text": f"{_percent(row['share'])} %",
         }
         for row in rows
         if row["technique"] in losses
@@ -660,7 +628,6 @@ def attrition_figure(study, domain):
         return cell
 
     columns = [
-        _techniques(study),
         ("asked", whole("n_asked", "sum(n_asked)")),
         ("answered", whole("n_answered", "sum(n_answered)")),
         (
@@ -675,16 +642,10 @@ def attrition_figure(study, domain):
         ("at most", bound("most")),
     ]
     what = "bounds of displacement, and the share that answered"
-    without = losses.get(NO_TECHNIQUE)
-    drawing = _draw_intervals(study, domain, what, values, "displacement (pp)", 0.2, without) if values else None
+    drawn = ("displacement (pp)", 0.2, losses.get(NO_TECHNIQUE), "{} answered")
+    drawing = _draw_intervals(study, domain, what, values, *drawn) if values else None
     caption = "who answered, and what the displacement could be had all answered"
     return drawing, [_table(study, domain, caption, "marts.attrition", rows, columns)]
-
-
-def unit_of(study, domain):
-    """Return the unit of the answers of a domain, in words."""
-    units = sorted({row["response_unit"] for row in study.rows("units", domain=domain) if row["response_unit"]})
-    return clean(" and ".join(units)) or "the unit of the answer"
 
 
 def _percent(share):

@@ -1,25 +1,13 @@
 """The claims ledger: each published number beside what the trials give, down to its specification and its SQL."""
 
 from collections import Counter
-from dataclasses import dataclass
 from html import escape
 from urllib.parse import quote
 
 from markupsafe import Markup
 
-from analysis.claims.checks import (
-    DOCUMENTS,
-    HOLDS,
-    KINDS,
-    LABELS,
-    NO_TRIALS,
-    RECOMPUTES,
-    distinct,
-    in_order,
-    summed_up,
-    unit_and_decimals,
-)
-from analysis.report.tables import Table, table_of
+from analysis.claims import checks
+from analysis.report.tables import table_of
 from analysis.report.values import MISSING, SAID_ABOVE, Number, clean, clean_lines, key_text
 
 CHECKS = (
@@ -42,22 +30,6 @@ SPECIFICATION = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Ledger:
-    """The claims of a study: how many recompute and hold, what can be filtered by, what most specify, and each one."""
-
-    titles: list
-    sentences: list
-    summary: Table
-    documents: list
-    recomputes: list
-    holds: list
-    n_claims: Number
-    n_distinct: Number
-    shared: Markup | None
-    claims: list
-
-
 def ledger(study, dots):
     """Make the ledger of the claims about a study.
 
@@ -69,8 +41,9 @@ def ledger(study, dots):
 
     Returns
     -------
-    Ledger or None
-        None where nobody published anything about the study.
+    dict or None
+        How many claims recompute and hold, what can be filtered by, what most specify, and each claim; None where
+        nobody published anything about the study.
     """
     claims = study.claims
     if not claims:
@@ -78,27 +51,27 @@ def ledger(study, dots):
     # a document that is about this study alone is named, so that its claims about no study are counted too
     whole = {"document": study.documents[0]} if study.documents else {}
     whole |= {"study": study.name} if not (study.name and study.documents) else {}
-    once = distinct(claims)
+    once = checks.distinct(claims)
     shared = _shared(once)
     codes = {
         column: [code for code in labels if any(claim[column] == code for claim in claims)]
-        for column, labels in LABELS.items()
+        for column, labels in checks.LABELS.items()
     }
     documents = sorted({claim["document"] for claim in once})
-    printed = [clean(document) for document in dict.fromkeys(claim["document"] for claim in claims)]
+    printed = dict.fromkeys(claim["document"] for claim in claims)
     first_places = {**whole, "is_first_place": True}
-    return Ledger(
-        [(document, DOCUMENTS[document]) for document in printed if document in DOCUMENTS],
-        summed_up(claims) if any(claim["recomputes"] in ("yes", "no") for claim in claims) else [],
-        _summary(study, once, codes, documents, first_places),
-        [clean(document) for document in documents],
-        [(code, RECOMPUTES[code][0]) for code in codes["recomputes"]],
-        [(code or "", HOLDS[code][0]) for code in codes["holds"] if code],
-        Number(len(claims), "count(*)", 0, table="seeds.published_claims", key=whole),
-        Number(len(once), "count(*)", 0, table=CHECKS, key=first_places),
-        _specified(shared) if shared else None,
-        _claims(in_order(once), shared, dots),
-    )
+    return {
+        "titles": [(document, checks.DOCUMENTS[document]) for document in printed if document in checks.DOCUMENTS],
+        "sentences": checks.summed_up(claims) if any(claim["recomputes"] in ("yes", "no") for claim in claims) else [],
+        "summary": _summary(study, once, codes, documents, first_places),
+        "documents": documents,
+        "recomputes": [(code, checks.RECOMPUTES[code][0]) for code in codes["recomputes"]],
+        "holds": [(code or "", checks.HOLDS[code][0]) for code in codes["holds"] if code],
+        "n_claims": Number(len(claims), "count(*)", 0, table="seeds.published_claims", key=whole),
+        "n_distinct": Number(len(once), "count(*)", 0, table=CHECKS, key=first_places),
+        "shared": _specified(shared) if shared else None,
+        "claims": _claims(checks.in_order(once), shared, dots),
+    }
 
 
 def _summary(study, claims, codes, documents, key):
@@ -113,15 +86,15 @@ def _summary(study, claims, codes, documents, key):
     rows = [
         {"document": document, "kind": kind, "claims": group}
         for document in documents
-        for kind in KINDS
+        for kind in checks.KINDS
         if (group := [claim for claim in claims if (claim["document"], claim["kind"]) == (document, kind)])
     ]
     columns = [
         ("document", lambda row: row["document"]),
-        ("what", lambda row: KINDS[row["kind"]][1]),
+        ("what", lambda row: checks.KINDS[row["kind"]][1]),
         ("in all", counted()),
         *(
-            (f"{SIGNS[code]} {LABELS[column][code][1]}", counted(**{column: code}))
+            (f"{SIGNS[code]} {checks.LABELS[column][code][1]}", counted(**{column: code}))
             for column, of_column in codes.items()
             for code in of_column
         ),
@@ -162,7 +135,7 @@ def _specified(pairs):
 
 
 def _claim(claim, first, shared, dots):
-    unit, decimals = unit_and_decimals(claim)
+    unit, decimals = checks.unit_and_decimals(claim)
     published = claim["published_value"]
     is_exact = abs(published - round(published, decimals)) < 1e-9
     sign = "" if claim["comparison"] == "=" else f"{claim['comparison']} "
@@ -176,7 +149,7 @@ def _claim(claim, first, shared, dots):
         "address": address(claim),
         "key": key_text({name: claim[name] for name in ("claim_id", "part") if claim[name]}),
         "details": _details(claim, first, shared, dots),
-        "statuses": [_status(claim[column]) for column in LABELS],
+        "statuses": [_status(claim[column]) for column in checks.LABELS],
         "sign": f"true if {sign}" if claim["kind"] == "sentence" else sign,
         "unit": unit,
         "published": number("published_value", decimals if is_exact else decimals + 1),
@@ -196,8 +169,8 @@ def _details(claim, first, shared, dots):
         entries.append(("why", clean(" ".join(claim["reason"].split()))))
     if claim["n_places"] > 1:
         entries.append(("printed in", Markup("{} places").format(Number(claim["n_places"], "n_places", 0))))
-    if claim["newest_recomputes"] and any(claim[f"newest_{column}"] != claim[column] for column in LABELS):
-        newest = [labels[claim[f"newest_{column}"]][0] for column, labels in LABELS.items()]
+    if claim["newest_recomputes"] and any(claim[f"newest_{column}"] != claim[column] for column in checks.LABELS):
+        newest = [labels[claim[f"newest_{column}"]][0] for column, labels in checks.LABELS.items()]
         entries.append(("on the newest version", ", ".join(newest)))
     if claim["n_trials"] is not None:
         entries.append(("trials", Number(claim["n_trials"], "n_trials", 0)))
@@ -205,11 +178,13 @@ def _details(claim, first, shared, dots):
     entries.append(("specification", _specified([(name, claim[name]) for name in own]) if own else "as said above"))
     query = claim["query"]
     behind = f"{claim['rests_on'] or 'trials'} behind it"
-    if query and first is not claim:
+    if not query:
+        source = checks.NO_TRIALS
+    elif first is not claim:
         source = Markup('as of <a href="#{}">this claim</a>').format(quote(address(first)))
     else:
-        source = Markup("<pre>{}</pre>").format(Markup(escape(clean_lines(query), quote=False))) if query else NO_TRIALS
-        if query and claim["domain"] in dots:
+        source = Markup("<pre>{}</pre>").format(Markup(escape(clean_lines(query), quote=False)))
+        if claim["domain"] in dots:
             source += Markup('<a href="#{}">as dots</a>').format(dots[claim["domain"]])
     entries.append((behind, source))
     return entries

@@ -13,7 +13,7 @@ from analysis.claims.checks import DOCUMENTS
 from analysis.report.answers import answers
 from analysis.report.audit import gate_tables, provenance_tables
 from analysis.report.biases import sections_on_biases
-from analysis.report.evidence import figures, unit_of
+from analysis.report.evidence import figures
 from analysis.report.ledger import ledger
 from analysis.report.scores import sections_on_scores
 from analysis.report.studies import Study
@@ -103,12 +103,12 @@ def _question(studies, has_goals):
 
 
 def _panels(studies):
-    return [panel for study in studies for drawing in study["drawn"] for panel in drawing.panels]
+    return [panel for study in studies for drawing in study["drawn"] for panel in drawing["panels"]]
 
 
 def _llms(studies):
     """Return the ids of the LLMs that have a card or a drawing, with how they are called."""
-    called = {panel.llm: panel.llm_name for panel in _panels(studies)}
+    called = {panel["llm"]: panel["llm_name"] for panel in _panels(studies)}
     for study in studies:
         called |= study["llms"]
     return sorted(called.items(), key=lambda pair: pair[1].lower())
@@ -116,7 +116,7 @@ def _llms(studies):
 
 def _texts(studies):
     """Write the texts of the dots as JSON that can stand in HTML."""
-    texts = {panel.id: panel.texts for panel in _panels(studies) if panel.texts}
+    texts = {panel["id"]: panel["texts"] for panel in _panels(studies) if panel["texts"]}
     text = json.dumps(texts, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return Markup(text.translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&"}))
 
@@ -131,9 +131,8 @@ def _claims_elsewhere(tables, on_no_page):
 
 
 def _study(study, i):
-    domain_answers = [answer(study, domain) for domain in study.domains]
     id_ = f"study-{i + 1}"
-    drawn = answers(study, f"answers-{i + 1}", lambda domain: unit_of(study, domain))
+    drawn = answers(study, f"answers-{i + 1}")
     return {
         "name": clean(study.name) if study.name else None,
         "title": title_of(study.name, study.documents, study.is_simulated),
@@ -141,13 +140,13 @@ def _study(study, i):
         "id": id_,
         "is_simulated": study.is_simulated,
         "counts": counts(study),
-        "in_short": in_short(study, domain_answers) if domain_answers else None,
-        "answers": domain_answers,
+        "in_short": in_short(study) if study.domains else None,
+        "answers": [answer(study, domain) for domain in study.domains],
         "drawn": drawn,
         "llms": {row["llm"]: study.llm(row["llm"]) for row in study.rows("of_each_llm")},
         "unanswered": _unanswered(study),
         "figures": figures(study),
-        "ledger": ledger(study, {drawing.domain: drawing.id for drawing in drawn}),
+        "ledger": ledger(study, {drawing["domain"]: drawing["id"] for drawing in drawn}),
         "techniques": _techniques(study),
         "gate": gate_tables(study),
         "provenance": provenance_tables(study),

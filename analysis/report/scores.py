@@ -55,7 +55,7 @@ def _moves(study):
     table = tabled(
         study,
         "the move of the expected answer, mean over questions",
-        "inference.anchor_sensitivities",
+        "papers.anchor_sensitivities",
         {"study": study.name, **PUBLISHED, "metric": "delta_ev", "comparison": "anchors"},
         ["LLM", "move (pp)", "from", "to", "questions"],
         [
@@ -99,7 +99,7 @@ def _expectations(study):
     table = tabled(
         study,
         "the expected answer under each anchor, and the band of single answers",
-        "marts.soft_expectations",
+        "papers.soft_expectations",
         {"study": study.name, **FROM_SCORES, "specification": "recommended"},
         ["LLM", "question", "anchor", "its value", "expected answer", "from", "to"],
         [
@@ -137,7 +137,7 @@ def _sensitivities(study):
     table = tabled(
         study,
         "document D's sensitivity score (ABSS), as published",
-        "marts.sensitivity_scores",
+        "papers.sensitivity_scores",
         {"study": study.name, **PUBLISHED},
         ["LLM", "question", "score"],
         [_row(study, row, ["variation"], *_numbers(row, "abss", digits=2)) for row in rows],
@@ -171,7 +171,7 @@ def _calls(study):
     table = tabled(
         study,
         "how many ways of testing call each case significant",
-        "marts.anchor_calls",
+        "papers.anchor_calls",
         {"study": study.name, **FROM_SCORES},
         ["LLM", "question", "significant", "ways of testing"],
         [

@@ -68,9 +68,7 @@ class Study:
     def techniques(self):
         """All techniques: none first, then those that are ranked."""
         seeded = {row["technique"]: row["is_ranked"] for row in self.tables["techniques"]}
-        names = {row["technique"] for row in self.rows("technique_rankings")} | {
-            row["technique"] for row in self.rows("attrition")
-        }
+        names = {row["technique"] for table in ("technique_rankings", "attrition") for row in self.rows(table)}
         return sorted(names, key=lambda name: (name != NO_TECHNIQUE, not seeded.get(name, False), name))
 
     @property
@@ -85,6 +83,11 @@ class Study:
     def llm(self, name):
         """Return how an LLM is called; its id where two are called the same."""
         return _called(name, "llm", self.tables["llms"])
+
+    def unit(self, domain):
+        """Return the unit of the answers of a domain, in words."""
+        units = sorted({row["response_unit"] for row in self.rows("units", domain=domain) if row["response_unit"]})
+        return clean(" and ".join(units)) or "the unit of the answer"
 
     def in_order(self, rows):
         """Sort rows by technique."""

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from markupsafe import Markup
@@ -113,14 +113,25 @@ def table_of(study, caption, source, key, by, rows, columns, *, name, groups=())
     return Table(caption, source, key, [head for head, _ in columns], made, list(groups), study.is_simulated, name)
 
 
-def number(column, expression=None, digits=1, **more):
-    """Return what makes a number of a row: a column, or the aggregate that gives it; its reason is the row's."""
-    return lambda row: Number(row[column], expression or column, digits, **{"reason": row.get("reason"), **more})
+def number(column, expression=None, digits=1, *, by=(), **more):
+    """Return what makes a number of a row: a column, or the aggregate that gives it; its reason is the row's.
+
+    What picks it beyond the row of the page's table are the columns `by`.
+    """
+
+    def cell(row):
+        picked = {"key": {name: row[name] for name in by}} if by else {}
+        return Number(row[column], expression or column, digits, **{"reason": row.get("reason")} | picked | more)
+
+    return cell
+
+
+whole, signed = partial(number, digits=0), partial(number, is_signed=True)
 
 
 def interval(*columns, **more):
     """Return what makes a cell of a row: a number with its bounds."""
-    cells = [number(column, is_signed=True, **more) for column in columns]
+    cells = [signed(column, **more) for column in columns]
     return lambda row: Markup("{} <small>({} to {})</small>").format(*(cell(row) for cell in cells))
 
 

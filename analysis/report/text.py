@@ -1,12 +1,11 @@
 """The answer of a study in words: what to use, what to avoid, and what nobody can say yet."""
 
 import re
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from analysis.methods.small_samples import FEWEST_LLMS
-from analysis.report.tables import interval, number, table_of
+from analysis.report.tables import interval, number, signed, table_of, whole
 from analysis.report.values import MISSING, Number, clean, counted, key_text, listed
 from analysis.words import cards
 from analysis.words.cards import OF_WHOM, PREDICTIONS, RANKS, decided
@@ -28,21 +27,6 @@ CAPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The answer for one domain: in short, in sentences, what is decided by each goal and of whom, and the numbers.
-
-    A card is a goal, an LLM (None for all), what its numbers share in `RANKS`, and sentences.
-    """
-
-    domain: str
-    cards: list
-    sentences: list
-    changes: list
-    decisions: list
-    tables: list
-
-
 def answer(study, domain):
     """Say what the evidence of a study allows for one domain.
 
@@ -53,14 +37,16 @@ def answer(study, domain):
 
     Returns
     -------
-    Answer
+    dict
+        The answer in short (`cards`: a goal, an LLM or None for all, what its numbers share in `RANKS`, and sentences),
+        in `sentences`, what would change it, what is decided by each goal and of whom, and the tables of its numbers.
     """
     rows = study.held_against(domain, "control")
     llms = sorted({row["llm"] for row in study.rows("of_each_llm", domain=domain)})
     shared = {"study": study.name, "domain": domain}
-    return Answer(
-        domain,
-        [
+    return {
+        "domain": domain,
+        "cards": [
             (
                 goal,
                 llm,
@@ -70,9 +56,9 @@ def answer(study, domain):
             for llm in (None, *llms)
             for goal in GOALS
         ],
-        _rendered(cards.in_full(study, domain)),
-        _rendered(cards.turns(study, domain)),
-        [
+        "sentences": _rendered(cards.in_full(study, domain)),
+        "changes": _rendered(cards.turns(study, domain)),
+        "decisions": [
             (
                 f"{goal.capitalize()} ({'primary' if goal == LEADING else 'secondary'})",
                 definition.measures,
@@ -89,8 +75,8 @@ def answer(study, domain):
             )
             for goal, definition in GOALS.items()
         ],
-        [table for table in _tables(study, domain, rows) if table.rows],
-    )
+        "tables": [table for table in _tables(study, domain, rows) if table.rows],
+    }
 
 
 def _rendered(sentences):
@@ -146,7 +132,7 @@ def _side_by_side(text, *cells):
 
 
 def _bounds(low, high):
-    return _side_by_side("<small>{} to {}</small>", number(low, is_signed=True), number(high, is_signed=True))
+    return _side_by_side("<small>{} to {}</small>", signed(low), signed(high))
 
 
 def _percentage(column, digits=1):
@@ -170,7 +156,7 @@ def _decisions_table(study, domain, rows, name, caption):
         kind = "" if row["comparison"] == "control" else f" ({row['comparison']})"
         return f"{study.technique(row['control']) if row['control'] else MISSING}{kind}"
 
-    beyond = (number("n_beyond_margin", digits=0), number("n_llms", digits=0), _percentage("beyond_margin_high", 0))
+    beyond = (whole("n_beyond_margin"), whole("n_llms"), _percentage("beyond_margin_high", 0))
     columns = [
         ("technique", lambda row: study.technique(row["technique"])),
         *([("goal", lambda row: row["goal"])] if several else []),
@@ -181,10 +167,10 @@ def _decisions_table(study, domain, rows, name, caption):
         ("gain (all at once)", interval("gain", "gain_low", "gain_high")),
         ("this technique alone", _bounds("gain_plain_low", "gain_plain_high")),
         ("of the LLMs asked", _bounds("gain_asked_low", "gain_asked_high")),
-        ("LLMs that gained", _side_by_side("{} of {}", number("n_gained", digits=0), number("n_llms", digits=0))),
+        ("LLMs that gained", _side_by_side("{} of {}", whole("n_gained"), whole("n_llms"))),
         ("p, sign flip", number("p_sign_flip", digits=3)),
         ("beyond the margin (at most)", _side_by_side("{} of {} ({})", *beyond)),
-        ("trials", number("n_trials", digits=0)),
+        ("trials", whole("n_trials")),
         ("limits", _limits),
     ]
     key, by = {"study": study.name, "domain": domain, "llm": None}, ("technique", "goal", "control")
@@ -203,7 +189,7 @@ def _predictions_table(study, domain, title):
         ("P(better than its control)", _percentage("p_better_than_control")),
         ("P(best)", _percentage("p_best_new_llm")),
         ("SD between LLMs", number("between_sd")),
-        ("LLMs asked", number("n_llms", digits=0)),
+        ("LLMs asked", whole("n_llms")),
     ]
     caption = Markup(
         "{}: what to expect of an LLM that nobody asked, with its 95 % prediction interval, if it is like those asked."
@@ -213,13 +199,12 @@ def _predictions_table(study, domain, title):
     return table_of(study, caption, PREDICTIONS, key, by, rows, columns, name=name)
 
 
-def in_short(study, answers):
+def in_short(study):
     """Sum the answers up in one table, a row for each domain and goal.
 
     Parameters
     ----------
     study : Study
-    answers : list of Answer
 
     Returns
     -------
@@ -238,7 +223,7 @@ def in_short(study, answers):
         most = max((other["n_llms"] for other in held(row)), default=None)
         return Number(most, "max(n_llms)", 0, reason="nothing_to_rank")
 
-    rows = [{"domain": each.domain, "goal": goal} for each in answers for goal in GOALS]
+    rows = [{"domain": domain, "goal": goal} for domain in study.domains for goal in GOALS]
     columns = [
         ("domain and goal", lambda row: f"{row['domain']}, {row['goal']}"),
         *((DECISIONS[word], names(column, word)) for column in OF_WHOM for word in words),
@@ -301,7 +286,7 @@ def counts(study):
     key = {"study": study.name}
     if scored := study.rows("scored"):
         n_questions, n_variations, n_llms = (
-            Number(scored[0][f"n_{noun}s"], f"count(distinct {noun})", 0, table="marts.anchor_effects",
+            Number(scored[0][f"n_{noun}s"], f"count(distinct {noun})", 0, table="papers.anchor_effects",
                    key=key | {"evidence_from": "scores"})
             for noun in ("question", "variation", "llm")
         )  # fmt: skip

@@ -4,40 +4,21 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-from analysis.words.codes import (
-    ABOVE_THE_LOSS,
-    CAVEATS,
-    CERTAINTY,
-    CONTROL,
-    DECISIONS,
-    codes_of,
-    in_ways_of_counting,
-    listed,
-)
-from analysis.words.measures import (
-    arms,
-    best,
-    difference,
-    in_unit,
-    is_held_against_best,
-    level,
-    meaning,
-    named,
-    possible,
-    what_is_best,
-    without_mirrors,
-)
+from analysis.words import codes, measures
+from analysis.words.codes import codes_of, in_ways_of_counting, listed
 from analysis.words.settling import settling
 
-ELSEWHERE = "another measure or another comparison of arms of this bias says the opposite"
+CERTAINTY = codes.CERTAINTY | {
+    "contradicted_elsewhere": "another measure or another comparison of arms of this bias says the opposite"
+}
 DESCRIBED = "Measures of texts describe answers, and nothing is decided on them"
 EITHER = "helps in one comparison and harms in another"
 NONE_SHOWN = "no technique is shown to make it better or worse"
 BIAS_CAVEATS = {
-    **{code: CAVEATS[code] for code in ("attrition_could_reverse", "attrition_could_change")},
+    **{code: codes.CAVEATS[code] for code in ("attrition_could_reverse", "attrition_could_change")},
     "judge_errors_counted": (
         "What judges get wrong is in {names}: their errors add changes where there are none, and make gains look "
-        "smaller. `bais tables marts.framing_changes` says how large the share is without them (phi_corrected)."
+        "smaller. `bais tables content.framing_changes` says how large the share is without them (phi_corrected)."
     ),
     "bias_moved": "{names} moves the bias of an LLM by more than the margin, so it is not called no difference.",
 }
@@ -80,14 +61,14 @@ def sentences(biases, noun, corrected):
     str
     """
 
-    different, mirrors = without_mirrors(biases)
+    different, mirrors = measures.without_mirrors(biases)
     leading = list(dict.fromkeys(bias["measure"] for bias in different if bias["is_leading"]))
     for is_leading, of_kind in groupby(different, key=itemgetter("is_leading")):
         if leading and not is_leading:
             leads, them = ("leads", "it") if len(leading) == 1 else ("lead", "them")
             yield f"{listed(leading)} {leads}: headlines speak of {them} alone. The other measures follow."
         for bias in of_kind:
-            if bias["technique"] == CONTROL:
+            if bias["technique"] == codes.CONTROL:
                 yield _sentence(bias, noun)
                 if bias["measured_from"] == "judgement":
                     yield _corrected(corrected())
@@ -111,13 +92,13 @@ def headline(biases, decisions, leading, noun):
     str
     """
     told = [bias for bias in biases if bias["is_leading"]] if leading else biases  # none leads of those that describe
-    alone = [bias for bias in told if bias["technique"] == CONTROL and bias["value"] is not None]
-    alone, _ = without_mirrors(alone)
+    alone = [bias for bias in told if bias["technique"] == codes.CONTROL and bias["value"] is not None]
+    alone, _ = measures.without_mirrors(alone)
     if not alone:
         by = f" by {' or '.join(measure['measure'] for measure in leading)}" if leading else ""
         return f"no {noun} has answers without a technique that can be compared{by}."
     # of what is measured without a value to hold it against, no mean is a bias
-    held = [bias for bias in alone if is_held_against_best(bias)]
+    held = [bias for bias in alone if measures.is_held_against_best(bias)]
     sure = [bias for bias in held if bias["low"] is not None]
     shown = [bias for bias in sure if _is_shown(bias)]
     clearest = max(sure or held or alone, key=_clearness)
@@ -141,12 +122,12 @@ def _size(bias):
     """Say in the words of the measure how large a bias is without a technique."""
     where = f"in {bias['arm']} than in {bias['arm_b']}"
     if bias["arm_b"] is None:
-        mean = level(bias, bias["value"] + (bias["reference"] or 0.0))
-        return f"without a technique {meaning(bias)} is {mean}, where {what_is_best(bias)}"
+        mean = measures.level(bias, bias["value"] + (bias["reference"] or 0.0))
+        return f"without a technique {measures.meaning(bias)} is {mean}, where {measures.what_is_best(bias)}"
     if f"{abs(bias['value']):.3g}" == "0":
-        return f"without a technique {meaning(bias)} is the same in {bias['arm']} and in {bias['arm_b']}"
+        return f"without a technique {measures.meaning(bias)} is the same in {bias['arm']} and in {bias['arm_b']}"
     side = "higher" if bias["value"] > 0 else "lower"
-    return f"without a technique {meaning(bias)} is {difference(bias, bias['value'])} {side} {where}"
+    return f"without a technique {measures.meaning(bias)} is {measures.difference(bias, bias['value'])} {side} {where}"
 
 
 def _rests_on(bias, noun):
@@ -158,11 +139,10 @@ def _rests_on(bias, noun):
 
 def _bounds(bias):
     """Write the interval of a difference, or of the mean of an only arm."""
+    ends = [measures.possible(bias, bias[end]) for end in ("low", "high")]
     if bias["arm_b"] is None:
-        ends = (level(bias, possible(bias, bias[end]) + (bias["reference"] or 0.0)) for end in ("low", "high"))
-    else:
-        ends = (f"{in_unit(bias, possible(bias, bias[end])):+.3g}" for end in ("low", "high"))
-    return " to ".join(ends)
+        return " to ".join(measures.level(bias, end + (bias["reference"] or 0.0)) for end in ends)
+    return " to ".join(f"{measures.in_unit(bias, end):+.3g}" for end in ends)
 
 
 def decided_by_leading(decisions):
@@ -194,9 +174,8 @@ def _helpers(decisions):
     decided = decided_by_leading(decisions)
     phrases = [f"{word} {', '.join(decided[word])}" for word in ("use", "avoid") if decided[word]]
     phrases += [f"{', '.join(decided['either'])} {EITHER}"] if decided["either"] else []
-    turned = {decision["name"] for decision in decisions if "bias_reversed" in codes_of(decision)}.difference(
-        *decided.values()
-    )
+    turned = {decision["name"] for decision in decisions if "bias_reversed" in codes_of(decision)}
+    turned = turned.difference(*decided.values())
     phrases += [f"{name} turns the bias round, and is not recommended" for name in sorted(turned)]
     if not decisions:
         return "No technique was asked"
@@ -209,8 +188,8 @@ def _sentence(bias, noun):
         where = "" if bias["arm_b"] is None else f" in {bias['arm']} and in {bias['arm_b']}"
         who = (bias["llm"]) if bias["llm"] else f"no {noun}"
         has = "has no answers" if bias["llm"] else "has answers"
-        return f"{named(bias)}: {who} {has} without a technique{where} that can be compared."
-    statement = f"{named(bias)}: {_size(bias)}"
+        return f"{measures.named(bias)}: {who} {has} without a technique{where} that can be compared."
+    statement = f"{measures.named(bias)}: {_size(bias)}"
     if bias["low"] is None:
         return f"{statement}. How sure that is cannot be said: {_unsure(bias, noun)}."
     of_what = " of the difference" if bias["arm_b"] is not None else ""
@@ -254,7 +233,7 @@ def _of_items(bias):
     if bias["p_items_alike"] is None or bias["p_items_alike"] >= SURE:
         return ""
     cancels = ", so opposite biases of items may cancel in this mean" if _holds_none(bias) else ""
-    return f" Items differ in it (standard deviation {difference(bias, bias['sd_of_items'])}){cancels}."
+    return f" Items differ in it (standard deviation {measures.difference(bias, bias['sd_of_items'])}){cancels}."
 
 
 def _like(bias, noun):
@@ -357,7 +336,7 @@ def _nearer(decisions, shown):
     at_best = {}
     for row in decisions:
         if row["arm_b"] is None:
-            at_best.setdefault(level(row, best(row)), {})[named(row)] = None
+            at_best.setdefault(measures.level(row, measures.best(row)), {})[measures.named(row)] = None
     ways = [f"{value} ({listed(names)})" for value, names in at_best.items()]
     phrases = [f"the mean {whose} comes to {listed(ways, 'or to')}"] if ways else []
     phrases += [f"the two arms {whose} come to each other"] if any(decision["arm_b"] for decision in decisions) else []
@@ -370,7 +349,7 @@ def _compared(row, technique="technique", control="control"):
 
 
 def _named(decision):
-    return f"{decision['name']} ({named(decision)}, {arms(decision)})"
+    return f"{decision['name']} ({measures.named(decision)}, {measures.arms(decision)})"
 
 
 def _above_the_loss(decisions, shown):
@@ -378,12 +357,12 @@ def _above_the_loss(decisions, shown):
 
     high = "gain_asked_high" if shown.llm else "gain_high"
     ends = [
-        f"{_named(row)}, up to {difference(row, row[high])} of {difference(row, row['loss_control'])}"
+        f"{_named(row)}, up to {measures.difference(row, row[high])} of {measures.difference(row, row['loss_control'])}"
         for row in decisions
         if row[high] is not None and row["loss_control"] is not None and row[high] > row["loss_control"]
     ]
     if ends and not shown.is_foretold:
-        yield f"{ABOVE_THE_LOSS}: {listed(ends)}."
+        yield f"{codes.ABOVE_THE_LOSS}: {listed(ends)}."
 
 
 def _reversals(decisions, shown):
@@ -399,8 +378,8 @@ def _reversals(decisions, shown):
         low, high = decision[f"gain{kind}_low"], decision[f"gain{kind}_high"]
         does = f"turns the bias {whose}round{in_whom}"
         if low is not None and low > 0:
-            low, high = (f"{in_unit(decision, end):.3g}" for end in (low, high))
-            gain = difference(decision, decision["gain"])
+            low, high = (f"{measures.in_unit(decision, end):.3g}" for end in (low, high))
+            gain = measures.difference(decision, decision["gain"])
             does = f"brings the bias nearer to none by {gain} ({low} to {high}), but {does}"
         withheld = ": neither “use” nor “no difference” is said of it" if decision[f"decision{kind}"] != "avoid" else ""
         yield f"{_named(decision)} {does}, so that it points the other way{withheld}."
@@ -424,5 +403,5 @@ def _certainties(decisions, noun):
         for certainty, rows in by_certainty.items():
             which = ", ".join(map(_named, rows))
             of_which = f" ({which})" if len(by_certainty) > 1 else ""
-            words = ELSEWHERE if certainty == "contradicted_elsewhere" else CERTAINTY[certainty].replace("LLM", noun)
-            yield f"How sure of “{DECISIONS[decision]}”{of_which}, counted as we recommend: {words}."
+            words = CERTAINTY[certainty].replace("LLM", noun)
+            yield f"How sure of “{codes.DECISIONS[decision]}”{of_which}, counted as we recommend: {words}."

@@ -7,19 +7,8 @@ matters most stands between double asterisks.
 from typing import NamedTuple
 
 from analysis.methods.small_samples import FEWEST_LLMS
-from analysis.words.codes import (
-    CAVEATS,
-    CERTAINTY,
-    CONTRADICTED,
-    CONTROL,
-    DECISIONS,
-    GOALS,
-    LEADING,
-    codes_of,
-    counted_otherwise,
-    listed,
-    reasons_in_words,
-)
+from analysis.words import codes
+from analysis.words.codes import codes_of, counted_otherwise, listed, reasons_in_words
 
 RANKS, PREDICTIONS, BOUNDS = "inference.decisions", "inference.predictions", "marts.attrition_bounds"
 PLACE = ("study", "domain", "llm", "technique", "goal", "control")
@@ -42,8 +31,8 @@ SPOKEN = {
 }
 OF_WHOM = {"decision": "LLMs like those asked", "decision_asked": "the LLMs asked and no others"}
 LIMITS = {
-    "contradicted_elsewhere": CONTRADICTED,
-    **{code: CAVEATS[code] for code in CAVEATS if code != "confounded_prompt"},
+    "contradicted_elsewhere": codes.CONTRADICTED,
+    **{code: codes.CAVEATS[code] for code in codes.CAVEATS if code != "confounded_prompt"},
 }
 
 
@@ -102,7 +91,7 @@ def card(study, domain, goal, llm=None):
         return
     if not llm and _are_few(rows):
         yield _too_few(study, domain, rows)
-        yield _of_whom(study, rows, goal, "decision_asked", "O")
+        yield _of_whom(study, rows, goal, "decision_asked", "Of")
         return
     by_word = decided(rows, goal, "decision_asked" if llm else "decision")
     for word in ON_A_CARD:
@@ -123,15 +112,14 @@ def card(study, domain, goal, llm=None):
 
 
 def _of_all(study, word, goal, row):
-    than = " than with {control}" if row["control"] != CONTROL else ""
+    than = " than with {control}" if row["control"] != codes.CONTROL else ""
     return say_of(
         study,
         row,
         ON_A_CARD[word].replace("{than}", than),
-        better=GOALS[goal].better,
-        n_gained=Value(row, "n_gained"),
-        n_llms=Value(row, "n_llms"),
-        sure=CERTAINTY[row["certainty"]],
+        better=codes.GOALS[goal].better,
+        **{column: Value(row, column) for column in ("n_gained", "n_llms")},
+        sure=codes.CERTAINTY[row["certainty"]],
     )
 
 
@@ -157,20 +145,20 @@ def in_full(study, domain):
     rows = study.held_against(domain, "control")
     if not any(row["n_llms"] for row in rows):
         all_rows = [*study.rows("technique_rankings", domain=domain, llm=None), *rows]
-        codes = sorted({code for row in all_rows for code in codes_of(row)} - {"", "not_ranked"})
-        why = reasons_in_words("; ".join(codes)) if codes else "no trial had a low or a high anchor"
+        reasons = sorted({code for row in all_rows for code in codes_of(row)} - {"", "not_ranked"})
+        why = reasons_in_words("; ".join(reasons)) if reasons else "no trial had a low or a high anchor"
         yield say("Nothing can be compared here: {why}.", why=why)
         return
-    leading = [row for row in rows if row["goal"] == LEADING]
-    primary, are_few = decided(leading, LEADING, "decision"), _are_few(leading)
+    leading = [row for row in rows if row["goal"] == codes.LEADING]
+    primary, are_few = decided(leading, codes.LEADING, "decision"), _are_few(leading)
     if are_few:
         yield _too_few(study, domain, leading)
     else:
         if "use" not in primary:
             yield say("**No technique is shown to be better than its control in LLMs like those asked.**")
         rare = "; no difference means on average, unless rare LLMs differ" if "equivalent" in primary else ""
-        yield _of_whom(study, leading, LEADING, "decision", "By displacement, o", rare)
-    yield _of_whom(study, leading, LEADING, "decision_asked", "By displacement, o")
+        yield _of_whom(study, leading, codes.LEADING, "decision", "By displacement, of", rare)
+    yield _of_whom(study, leading, codes.LEADING, "decision_asked", "By displacement, of")
     yield from _other_goals(study, rows, "decision_asked" if are_few else "decision")
     yield from _first_places(study, domain)
     yield from _controls(study, domain)
@@ -200,7 +188,7 @@ def turns(study, domain):
         Sentences.
     """
     rows = study.held_against(domain, "control")
-    leading = [row for row in rows if row["goal"] == LEADING and row["n_llms"]]
+    leading = [row for row in rows if row["goal"] == codes.LEADING and row["n_llms"]]
     column = "decision_asked" if _are_few(leading) else "decision"
     for row in leading:
         pair = {name: row[name] for name in ("technique", "control")}
@@ -209,10 +197,10 @@ def turns(study, domain):
             if change[column] != row[column]:
                 value = study.llm(change["excluded_llm"]) if change["excluded_llm"] else change["value"]
                 other.setdefault(change[column], []).append(counted_otherwise(change["switch"], value))
-        phrases = [f"{DECISIONS[word]} {listed(ways, 'or')}" for word, ways in sorted(other.items())]
+        phrases = [f"{codes.DECISIONS[word]} {listed(ways, 'or')}" for word, ways in sorted(other.items())]
         otherwise = "; ".join(phrases) or "the same whichever one thing is counted otherwise"
         text = "**{technique}**, now {decision}: {otherwise}."
-        yield say_of(study, row, text, decision=DECISIONS[row[column]], otherwise=otherwise)
+        yield say_of(study, row, text, decision=codes.DECISIONS[row[column]], otherwise=otherwise)
 
 
 def _are_few(rows):
@@ -237,7 +225,7 @@ def _spoken(study, rows, goal, column):
 
 def _of_whom(study, rows, goal, column, start, end=""):
     text, names = _spoken(study, rows, goal, column)
-    return say(f"{start}f {OF_WHOM[column]}: {text}{end}.", **names)
+    return say(f"{start} {OF_WHOM[column]}: {text}{end}.", **names)
 
 
 def _too_few(study, domain, rows):
@@ -255,9 +243,9 @@ def _too_few(study, domain, rows):
 
 def _other_goals(study, rows, column):
     """Say what the secondary goals decide, and where two goals decide the opposite."""
-    for goal in GOALS:
-        if goal != LEADING:
-            yield _of_whom(study, rows, goal, column, f"By {goal} (secondary), o")
+    for goal in codes.GOALS:
+        if goal != codes.LEADING:
+            yield _of_whom(study, rows, goal, column, f"By {goal} (secondary), of")
     goals_by_technique = {}
     for row in rows:
         goals_by_technique.setdefault(row["technique"], {}).setdefault(row[column], []).append(row["goal"])
@@ -284,27 +272,27 @@ def _first_places(study, domain):
 
 def _controls(study, domain):
     """Say which techniques have another control than no technique, and what they do against a placebo."""
-    own = {row["technique"]: row for row in study.held_against(domain, "control") if row["goal"] == LEADING}
+    own = {row["technique"]: row for row in study.held_against(domain, "control") if row["goal"] == codes.LEADING}
     for row in study.held_against(domain, "confounded"):
-        if row["goal"] == LEADING:
+        if row["goal"] == codes.LEADING:
             yield say_of(
                 study,
                 own[row["technique"]],
                 "{technique} is held against {control}, which was asked with the same prompt. Answers without any "
                 "technique came from another prompt, so that nothing is decided against them.",
             )
-    placebo = [row for row in study.held_against(domain, "placebo") if row["goal"] == LEADING]
+    placebo = [row for row in study.held_against(domain, "placebo") if row["goal"] == codes.LEADING]
     for control in sorted({row["control"] for row in placebo}):
         rows = [row for row in placebo if row["control"] == control]
-        of_all, names = _of_whom(study, rows, LEADING, "decision", "o")
-        of_asked, names_asked = _of_whom(study, rows, LEADING, "decision_asked", "O")
+        of_all, names = _of_whom(study, rows, codes.LEADING, "decision", "of")
+        of_asked, names_asked = _of_whom(study, rows, codes.LEADING, "decision_asked", "Of")
         text = f"Against {{control}}, a placebo of neutral turns, by displacement, {of_all} {of_asked}"
         yield say_of(study, rows[0], text, **names, **names_asked)
 
 
 def _foretold(study, domain):
     """Say what an LLM that nobody asked is most likely to be helped by."""
-    rows = study.rows("predictions", domain=domain, goal=LEADING, llm=None)
+    rows = study.rows("predictions", domain=domain, goal=codes.LEADING, llm=None)
     rows = [row for row in rows if row["p_best_new_llm"] is not None]
     if rows:
         best = max(rows, key=lambda row: (row["p_best_new_llm"], row["technique"]))
@@ -325,7 +313,10 @@ def _with_code(study, rows, code, against=""):
     for row in rows:
         if code in (row["certainty"], *codes_of(row)):
             goals_by_name.setdefault(study.technique(row["technique"]), []).append(row["goal"])
-    by = {name: "" if len(goals) == len(GOALS) else f" ({', '.join(goals)})" for name, goals in goals_by_name.items()}
+    by = {
+        name: "" if len(goals) == len(codes.GOALS) else f" ({', '.join(goals)})"
+        for name, goals in goals_by_name.items()
+    }
     return [f"{name}{against}{by_goals}" for name, by_goals in by.items()]
 
 
@@ -333,7 +324,7 @@ def _cautions(study, domain):
     over_llms = study.rows("technique_rankings", domain=domain, llm=None)
     if any(row["not_identified"] for row in over_llms):
         yield _not_identified(study, study.rows("attrition_bounds", domain=domain))
-    beside = {row["technique"] for row in over_llms} - {CONTROL, "sacd_initial"}
+    beside = {row["technique"] for row in over_llms} - {codes.CONTROL, "sacd_initial"}
     for row in study.tables["techniques"]:
         if row["technique"] in beside and not row["is_ranked"]:
             yield say_of(study, row, "{technique} is not ranked. {description}.", description=row["description"])

@@ -4,23 +4,9 @@ import re
 from dataclasses import dataclass, field
 from shlex import quote
 
+from analysis.words import codes
 from analysis.words.changes import counted, sentences
-from analysis.words.codes import (
-    ABOVE_THE_LOSS,
-    CAVEATS,
-    CERTAINTY,
-    CONTRADICTED,
-    CONTROL,
-    DECISIONS,
-    GOALS,
-    REASONS,
-    codes_of,
-    has_rivals,
-    in_ways_of_counting,
-    in_words,
-    listed,
-    probability,
-)
+from analysis.words.codes import codes_of, has_rivals, in_ways_of_counting, in_words, listed, probability
 from analysis.words.settling import settling
 
 SIMULATED_FIRST = "SIMULATED respondents, no LLM was asked: "
@@ -102,7 +88,7 @@ class Evidence:
     n_asked: dict = field(default_factory=dict)
     changes: list = field(default_factory=list)
     sensitivity: list = field(default_factory=list)
-    goals: dict = field(default_factory=lambda: GOALS)
+    goals: dict = field(default_factory=lambda: codes.GOALS)
     base: str | None = None
 
     @property
@@ -244,8 +230,7 @@ def verdict(evidence, goal=None):
     list of str
     """
     leading = goal or evidence.leading
-    sentence = _asked(evidence, leading)
-    return [_answer(evidence, goal), *([sentence] if sentence else []), *_opposites(evidence, leading)]
+    return [_answer(evidence, goal), *_asked(evidence, leading), *_opposites(evidence, leading)]
 
 
 def _answer(evidence, goal):
@@ -255,8 +240,8 @@ def _answer(evidence, goal):
     n = len(evidence.llms)
     if not rows:
         compared_rows = [row for row in evidence.places if row["goal"] == leading and row["comparison"] == "control"]
-        codes = {code for row in compared_rows or evidence.rankings for code in codes_of(row)} & set(REASONS)
-        return f"{label}: no evidence on any technique: {in_words('; '.join(sorted(codes)) or 'nothing_to_rank')}."
+        reasons = {code for row in compared_rows or evidence.rankings for code in codes_of(row)} & set(codes.REASONS)
+        return f"{label}: no evidence on any technique: {in_words('; '.join(sorted(reasons)) or 'nothing_to_rank')}."
     if all("too_few_llms" in (row["certainty"], *codes_of(row)) for row in rows):
         most = max(row["n_llms"] for row in rows)
         only = f"only {n} {noun}s were asked" if n > 1 else f"only one {noun} was asked"
@@ -282,7 +267,7 @@ def _phrase(evidence, rows, column, goal, *, is_beside=False):
     """What a column of decisions comes to, in one sentence without its end; beside another, without what they do."""
     words = evidence.goals[goal]
     better, worse = ("", "") if is_beside else (f" ({words.better})", f" ({words.worse})")
-    by = {decision: [row for row in rows if row[column] == decision] for decision in DECISIONS}
+    by = {decision: [row for row in rows if row[column] == decision] for decision in codes.DECISIONS}
     undecided = by["no_evidence"] + by[None]
     if len(undecided) == len(rows):
         return "no evidence for or against any technique"
@@ -305,7 +290,7 @@ def _phrase(evidence, rows, column, goal, *, is_beside=False):
 
 def _used(evidence, row):
     """Name a technique to use, with what it is held against where that is no plain prompt."""
-    if row["control"] == CONTROL:
+    if row["control"] == codes.CONTROL:
         return row["name"]
     plain = _plain(evidence, row)
     is_more = plain and plain["loss_control"] < row["loss"]
@@ -320,19 +305,19 @@ def _plain(evidence, row):
 
 
 def _asked(evidence, leading):
-    """What is said of those asked and of no others, never without the decision before it."""
+    """Say what holds for those asked and no others, never without the decision before it."""
     rows = evidence.of(leading)
     if not rows or (evidence.llm and evidence.is_asked):
-        return None
+        return
     n, noun = len(evidence.llms), _noun(evidence)
     those = f"{n} {noun}s asked, and no others, on average" if n > 1 else f"one {noun} asked, and no other"
     is_said = any(row["decision"] in ("use", "avoid") for row in rows)
-    return f"For the {those}: {_phrase(evidence, rows, 'decision_asked', leading, is_beside=is_said)}."
+    yield f"For the {those}: {_phrase(evidence, rows, 'decision_asked', leading, is_beside=is_said)}."
 
 
 def _size(evidence, leading):
     """How large the loss is without a technique, of a paradigm of one's own."""
-    plain = [row for row in evidence.places if (row["technique"], row["goal"]) == (CONTROL, leading)]
+    plain = [row for row in evidence.places if (row["technique"], row["goal"]) == (codes.CONTROL, leading)]
     if evidence.base is None or not plain or plain[0]["loss"] is None:
         return None
     words = evidence.goals[leading]
@@ -387,13 +372,13 @@ def _counts(evidence, leading):
     for row in evidence.of(leading):
         gained = f"{row['n_gained']} of {row['n_llms']} {_noun(evidence)}s gained"
         if row["decision"] in ("use", "avoid"):
-            of_whom = "" if row["control"] == CONTROL else f" of {_control(row)}"
+            of_whom = "" if row["control"] == codes.CONTROL else f" of {_control(row)}"
             if plain := of_whom and _plain(evidence, row):
                 of_whom += f" ({plain['loss_control']:.1f} with a plain prompt, whose wording is another)"
             yield (
                 f"{row['name']}: {gained}; {leading} is {row['loss']:.1f} {unit} instead of {row['loss_control']:.1f}"
                 f"{of_whom}, gain {_gain(row, unit)}. "
-                f"{_capital(CERTAINTY[row['certainty']])}."
+                f"{_capital(codes.CERTAINTY[row['certainty']])}."
             )
         elif row["decision"] == "equivalent":
             yield (
@@ -428,7 +413,7 @@ def _above_the_loss(evidence, goals):
         phrases += [f"by {goal} {listed(ends)}"] if ends else []
     if not phrases:
         return None
-    return f"{ABOVE_THE_LOSS}: {'; '.join(phrases)}."
+    return f"{codes.ABOVE_THE_LOSS}: {'; '.join(phrases)}."
 
 
 def _incomparable(evidence, leading):
@@ -442,7 +427,7 @@ def _incomparable(evidence, leading):
 
 def _own_controls(evidence, leading):
     for row in evidence.of(leading):
-        if row["control"] == CONTROL:
+        if row["control"] == codes.CONTROL:
             continue
         sentence = f"{row['name']} is held against {_control(row)}, since its prompt differs from that of the others."
         beside = [other for other in evidence.of(leading, "confounded") if other["technique"] == row["technique"]]
@@ -524,13 +509,9 @@ def _caveats(evidence, leading):
     rows = evidence.of(leading) + evidence.of(leading, own=True)
     rows = [row for row in rows if {row["decision"], row["decision_asked"]} & {"use", "avoid", "equivalent"} or
             "reading_would_change" in codes_of(row)]  # fmt: skip
-    for code, text in CAVEATS.items():
-        names = list(dict.fromkeys(row["name"] for row in rows if code in codes_of(row)))
-        if names:
+    for code, text in {**codes.CAVEATS, "contradicted_elsewhere": codes.CONTRADICTED}.items():
+        if names := dict.fromkeys(row["name"] for row in rows if code in (row["certainty"], *codes_of(row))):
             yield text.format(names=listed(names))
-    elsewhere = [row for row in rows if row["certainty"] == "contradicted_elsewhere"]
-    if elsewhere:
-        yield CONTRADICTED.format(names=_names(elsewhere))
 
 
 def _cheapest(evidence, leading):
@@ -570,8 +551,8 @@ def _control(row):
     return "its own first answers" if row["control"] == f"{row['technique']}_initial" else row["control_name"]
 
 
-def _names(rows, conjunction="and"):
-    return listed((row["name"] for row in rows), conjunction)
+def _names(rows):
+    return listed(row["name"] for row in rows)
 
 
 def _noun(evidence):

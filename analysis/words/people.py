@@ -19,7 +19,7 @@ def on_alterations(rows):
     Parameters
     ----------
     rows : list of dict
-        Rows of `inference.alteration_and_people` of one study.
+        Rows of `people.alteration_and_people` of one study.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def on_choices(row):
     Parameters
     ----------
     row : dict
-        `study, n_choices, n_participants`, and `estimate, low, high, reason` of `inference.human_choice_effects`.
+        `study, n_choices, n_participants`, and `estimate, low, high, reason` of `people.human_choice_effects`.
 
     Returns
     -------

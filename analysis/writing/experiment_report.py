@@ -5,22 +5,22 @@ it has to say about the human study. Its numbers are looked up by value, not by 
 passes.
 """
 
-import json
 import re
-from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 
+from analysis.methods.equivalence import ALPHA
 from analysis.writing.documents import MINUS, filters, written
 from analysis.writing.facts import exact, is_number, leaves
 from analysis.writing.markdown import SECTIONS, missing_sections, normalised, sections_of, sentences, stated
 from analysis.writing.numbers import PERCENT, THRESHOLDS, Printed, all_numbers, citation, number_problems
 
 LABEL = re.compile(r"(?<![A-Za-z0-9-])(?:LESS|SIMILAR|GREATER|INCONCLUSIVE)(?![A-Za-z0-9-])")
-REASONS = {
-    "no_answers": "a condition has no answers",
-    "one_trial": "a condition has only one answer",
-    "zero_variance": "no answer differs from the others of its condition",
+DECIDED = {
+    "undecidable": re.compile(r"neither|undecid|cannot be decided|inconclusive|no decision", re.IGNORECASE),
+    "not_rejected": re.compile(
+        r"\b(?:not|cannot|never|fail\w*|unable|no)\b.{0,40}\breject|\b(?:retain|uphold|upheld)", re.IGNORECASE
+    ),
+    "rejected": re.compile(r"\breject", re.IGNORECASE),
 }
-NOTES = {"no_answers": "has no answers", "one_trial": "has only one answer, and so no spread"}
 
 
 def report_prompt(analysis, *, case_text, prompts):
@@ -32,17 +32,18 @@ def report_prompt(analysis, *, case_text, prompts):
         As `analysis.papers.experiment.analyze` returns it.
     case_text : str
         The vignette that every trial was given.
-    prompts : dict of str to str, or iterable of str
-        What was asked at each step, in order.
+    prompts : dict of str to str
+        What was asked at each step, in order, by the name of the step.
 
     Returns
     -------
     str
     """
-    return _written("experiment_report_prompt", analysis, case_text=case_text, prompts=prompts, sections=SECTIONS)
+    told = {"analysis": analysis, "case_text": case_text, "prompts": prompts, "sections": SECTIONS}
+    return written("experiment_report_prompt", FILTERS, **analysis, **told)
 
 
-def template_report(analysis, *, case_text, prompts):
+def template_report(analysis, *, case_text):
     """Write the report without an LLM: the same analysis gives the same text, which always passes `check_report`.
 
     Parameters
@@ -51,37 +52,16 @@ def template_report(analysis, *, case_text, prompts):
         As `analysis.papers.experiment.analyze` returns it.
     case_text : str
         The vignette that every trial was given; quoted in Methods.
-    prompts : dict of str to str, or iterable of str
-        What was asked at each step. Only the names of the steps are printed.
 
     Returns
     -------
     str
         Markdown.
     """
-    comparison = analysis["comparison"]
-
-    def computed(name, shown):
-        reason = comparison["reasons"].get(name)
-        return f"not computed: {REASONS[reason]}" if reason else FILTERS[shown](comparison[name])
-
-    by_id = {condition["conditionId"]: condition for condition in analysis["conditions"]}
-    return _written(
-        "experiment_report",
-        analysis,
-        case_text=case_text,
-        prompts=prompts,
-        comparison=comparison,
-        bootstrap=comparison["confidenceIntervalMethod"],
-        low=by_id[comparison["lowConditionId"]],
-        high=by_id[comparison["highConditionId"]],
-        computed=computed,
-        reasons=REASONS,
-        notes=NOTES,
-    )
+    return written("experiment_report", FILTERS, **analysis, case_text=case_text)
 
 
-def check_report(text, analysis, *, case_text="", prompts=()):
+def check_report(text, analysis, *, case_text, prompts):
     """Say what is wrong with a report on an experiment.
 
     A number is grounded if a number in the analysis, the case or the prompts, rounded half even or half up to the
@@ -102,7 +82,7 @@ def check_report(text, analysis, *, case_text="", prompts=()):
     analysis : dict
         As `analysis.papers.experiment.analyze` returns it.
     case_text : str
-    prompts : dict of str to str, or iterable of str
+    prompts : dict of str to str
 
     Returns
     -------
@@ -111,9 +91,8 @@ def check_report(text, analysis, *, case_text="", prompts=()):
     """
     text = normalised(text)
     sections, starts = sections_of(text)
-    texts = prompts.values() if isinstance(prompts, dict) else prompts
     problems = missing_sections(sections)
-    problems += _number_problems(text, starts, analysis, [case_text, *texts])
+    problems += _number_problems(text, starts, analysis, [case_text, *prompts.values()])
     if analysis["humanBaseline"]:
         problems += _label_problems(sections, analysis["humanComparison"])
         problems += _discussion_problems(sections.get("Discussion", ""), analysis)
@@ -130,16 +109,22 @@ def check_report(text, analysis, *, case_text="", prompts=()):
 
 
 def _number_problems(text, starts, analysis, sources):
-    values, percentages, names = _values_percentages_and_names(analysis)
+    human, values, percentages, names = analysis["humanBaseline"], set(), set(), set()
+    for path, value in leaves(analysis | {"humanBaseline": human and human | {"reference": None}}):
+        if is_number(value):
+            values.add(exact(value))
+            if path[-1] in ("confidence", "alpha"):
+                percentages |= {exact(round(100 * share, 10)) for share in (value, 1 - value)}
+        for part in (*path, value):
+            if isinstance(part, str) and any(c.isdigit() for c in part):
+                names.update(_quotable(normalised(part)))
     for source in map(normalised, sources):
         for number in all_numbers(source):
             (percentages if PERCENT.match(source, number.end) else values).add(number.value)
-    compared, human = analysis["humanComparison"], analysis["humanBaseline"]
-    alpha = exact(compared["alpha"]) if compared else None
 
     def why_not(number: Printed, section):
         side = number.threshold_side(text)
-        if side and not (section == "Methods" and number.value == alpha):
+        if side and not (human and section == "Methods" and number.value == exact(ALPHA)):
             is_grounded = _threshold_holds(number.value, side, text[: number.start], analysis)
         else:
             candidates = percentages if PERCENT.match(text, number.end) else values
@@ -148,24 +133,6 @@ def _number_problems(text, starts, analysis, sources):
 
     patterns = _citation_masks(human["reference"]) if human else ()
     return number_problems(text, starts, why_not, names=names, patterns=patterns)
-
-
-def _values_percentages_and_names(analysis):
-    """Return the numbers of an analysis, its levels in percent, and its texts with digits in them, for quotation."""
-    values, percentages, names = set(), set(), set()
-    for path, value in leaves(analysis):
-        if path[:2] == ("humanBaseline", "reference"):
-            continue
-        if is_number(value):
-            values.add(exact(value))
-            if path[-1] in ("confidence", "alpha") and isinstance(value, float):
-                percentages |= {exact(round(100 * share, 10)) for share in (value, 1 - value)}
-        for text in (normalised(part) for part in (*path, value) if isinstance(part, str)):
-            if re.fullmatch(r"[-+]?(?:\d+\.?\d*|\.\d+)", text.strip()):
-                values.add(Decimal(text.strip()))
-            elif any(c.isdigit() for c in text):
-                names.update(_quotable(text))
-    return values, percentages, names
 
 
 def _quotable(name):
@@ -182,46 +149,41 @@ def _quotable(name):
 
 
 def _threshold_holds(threshold, side, before, analysis):
-    subject = _spoken_of(before, analysis) if analysis["humanBaseline"] else "llm"
-    p_values = {"llm": [analysis["comparison"]["pValue"]]}
-    if compared := analysis["humanComparison"]:
-        p_values["human"] = [analysis["humanBaseline"]["pValue"]]
+    """Say whether a p value of what the paragraph has named last, else of the Welch test, lies on this side."""
+    human, compared = analysis["humanBaseline"], analysis["humanComparison"]
+    p_values, cues = {"llm": [analysis["comparison"]["pValue"]]}, {"llm": r"\bLLM|Welch|\bmodel\b"}
+    if human:
+        p_values["human"] = [human["pValue"]]
         p_values["equivalence"] = [compared[name]["tostPValue"] for name in ("fixedHuman", "uncertainHuman")]
+        location = re.escape(normalised(human["location"]))
+        cues = {
+            "human": rf"human|Englich|legal professional|{location}",
+            "equivalence": r"TOST|equivalen|one-sided",
+            "llm": cues["llm"],
+        }
+        if round(analysis["comparison"]["df"] or 0) != human["df"]:
+            cues["human"] += rf"|t\({human['df']:g}(?:\.0*)?\)"
+            cues["llm"] += r"|t\("
+    paragraph, subject = re.split(r"\n\s*\n|\n(?=\s*[-*|#])", before)[-1], "llm"
+    for cue in re.finditer("|".join(f"(?P<{name}>{cue})" for name, cue in cues.items()), paragraph, re.IGNORECASE):
+        subject = cue.lastgroup
     return threshold in THRESHOLDS and any(
         p is not None and (exact(p) < threshold if side == "below" else exact(p) > threshold) for p in p_values[subject]
     )
 
 
-def _spoken_of(before, analysis):
-    """Say whose p value a paragraph speaks of: what it has named last."""
-    human = analysis["humanBaseline"]
-    cues = {
-        "human": rf"human|Englich|legal professional|{re.escape(normalised(human['location']))}",
-        "equivalence": r"TOST|equivalen|one-sided",
-        "llm": r"\bLLM|Welch|\bmodel\b",
-    }
-    if round(analysis["comparison"]["df"] or 0) != human["df"]:
-        cues["human"] += rf"|t\({_plain(human['df'])}(?:\.0*)?\)"
-        cues["llm"] += r"|t\("
-    paragraph = re.split(r"\n\s*\n|\n(?=\s*[-*|#])", before)[-1]
-    spoken_of = re.findall("|".join(f"(?P<{name}>{cue})" for name, cue in cues.items()), paragraph, re.IGNORECASE)
-    last = spoken_of[-1] if spoken_of else ("", "", "x")
-    return next(name for name, match in zip(cues, last, strict=True) if match)
-
-
 def _citation_masks(reference):
-    surname = normalised(reference["authors"]).split(",")[0]
-    volume, issue = (re.escape(reference[name]) for name in ("volume", "issue"))
-    pages = r"\s*-+\s*".join(map(re.escape, re.split(r"-+", normalised(reference["pages"]))))
-    yield citation(surname, reference["year"])
-    for pattern in (
+    parts = {name: re.escape(normalised(text)) for name, text in reference.items()}
+    volume, issue, pages = parts["volume"], parts["issue"], parts["pages"].replace(r"\-", r"\s*-+\s*")
+    patterns = (
         rf"(?<!\d){volume}[*_]*\s*\([*_]*{issue}[*_]*\)",
         rf"\bvol(?:ume|\.)?\s*{volume}(?!\d|[.,]\d)",
         rf"\b(?:no\.|issue)\s*{issue}(?!\d|[.,]\d)",
         rf"(?<!\d){pages}(?!\d|[.,]\d)",
-        rf"(?<![\w.]){re.escape(reference['doi'])}(?!\d|[.,]\d)",
-    ):
-        yield re.compile(pattern, re.IGNORECASE)
+        rf"(?<![\w.]){parts['doi']}(?!\d|[.,]\d)",
+    )
+    named = citation(normalised(reference["authors"]).split(",")[0], reference["year"])
+    return [named, *(re.compile(pattern, re.IGNORECASE) for pattern in patterns)]
 
 
 def _label_problems(sections, compared):
@@ -255,29 +217,19 @@ def _discussion_problems(discussion, analysis):
             decisions |= _decisions(sentence) & {wanted} if is_uncertain else _decisions(sentence)
     if wanted not in decisions:
         problems.append(f"the Discussion does not say that the null hypothesis is {wanted.replace('_', ' ')}")
-    contrary = {"rejected": {"not_rejected", "undecidable"}, "undecidable": {"rejected"}}
+    agreeing = {wanted, "not_rejected"} if wanted == "undecidable" else {wanted}
     return problems + [
         f"the Discussion says that the null hypothesis is {decision.replace('_', ' ')}, "
         f"but by the analysis it is {wanted.replace('_', ' ')}"
-        for decision in sorted(decisions & contrary.get(wanted, {"rejected", "undecidable"}))
+        for decision in sorted(decisions - agreeing)
     ]
 
 
 def _decisions(sentence):
     """Say what a sentence on the null hypothesis decides, clause by clause."""
-    decisions = set()
-    for clause in re.split(r"[;:,]|\b(?:while|but|although|though|whereas)\b", sentence):
-        if re.search(r"neither|undecid|cannot be decided|inconclusive|no decision", clause, re.IGNORECASE):
-            decisions.add("undecidable")
-        elif re.search(
-            r"\b(?:not|cannot|never|fail\w*|unable|no)\b.{0,40}\breject|\b(?:retain|uphold|upheld)",
-            clause,
-            re.IGNORECASE,
-        ):
-            decisions.add("not_rejected")
-        elif re.search(r"\breject", clause, re.IGNORECASE):
-            decisions.add("rejected")
-    return decisions
+    clauses = re.split(r"[;:,]|\b(?:while|but|although|though|whereas)\b", sentence)
+    decided = (next((name for name, words in DECIDED.items() if words.search(clause)), None) for clause in clauses)
+    return set(decided) - {None}
 
 
 def _reference_problems(references, reference):
@@ -304,42 +256,14 @@ def _reference_problems(references, reference):
 # The words of the templates
 
 
-def _written(name, analysis, **given):
-    human, compared = analysis["humanBaseline"], analysis["humanComparison"]
-    return written(
-        name,
-        FILTERS,
-        analysis=analysis,
-        experiment=analysis["experiment"],
-        config=analysis["config"],
-        human=human,
-        cite=_cited(human["reference"]) if human else None,
-        human_comparison=compared,
-        fixed=compared["fixedHuman"] if compared else None,
-        uncertain=compared["uncertainHuman"] if compared else None,
-        **given,
-    )
-
-
 def _number(value, digits=2):
     """Print a number: whole ones as they are, others rounded, null as such."""
-    if value is None:
-        return "n/a"
-    if isinstance(value, int):
-        return f"{value:,}".replace("-", MINUS)
-    with localcontext() as context:
-        context.prec = 400
-        rounded = exact(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_EVEN)
-    return f"{rounded + 0:f}".replace("-", MINUS)
-
-
-def _plain(value):
-    """Print a number with all its digits, but 37.0 as 37."""
-    return str(int(value)) if value == int(value) else f"{exact(value):f}"
+    shown = "n/a" if value is None else f"{value:,}" if isinstance(value, int) else f"{exact(value):z.{digits}f}"
+    return shown.replace("-", MINUS)
 
 
 def _percent(share):
-    return f"{_plain(round(100 * share, 10))} %"
+    return f"{100 * share:g} %"
 
 
 def _p_value(value):
@@ -358,29 +282,8 @@ def _quote(text):
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines()) or "> (no case text)"
 
 
-def _setting(value):
-    if isinstance(value, dict):
-        return "; ".join(f"{_inline(name)} {_setting(item)}" for name, item in value.items()) or "(none)"
-    if isinstance(value, list):
-        return ", ".join(map(_setting, value)) or "(none)"
-    return _inline(value) if isinstance(value, str) else json.dumps(value)
-
-
 def _cited(reference):
     return f"{reference['authors'].split(',')[0]} et al. ({reference['year']})"
 
 
-def _steps(prompts):
-    named = prompts.items() if isinstance(prompts, dict) else enumerate(prompts, start=1)
-    return "\n\n".join(f"[{name}]\n{text}" for name, text in named)
-
-
-def _step_names(prompts):
-    """The names of the steps, unless they have none, or digits that could pass for results."""
-    names = [_inline(name) for name in prompts] if isinstance(prompts, dict) else []
-    return [] if any(c.isdigit() for c in "".join(names)) else names
-
-
-FILTERS = filters(_number, _plain, _percent, _p_value, _interval, _inline, _quote, _setting, _steps, _step_names) | {
-    "cents": "{:.2f}".format
-}
+FILTERS = filters(_number, _percent, _p_value, _interval, _inline, _quote, _cited) | {"plain": "{:g}".format}

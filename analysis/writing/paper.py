@@ -11,19 +11,9 @@ from decimal import Decimal
 from analysis.words.changes import sentences
 from analysis.words.codes import GOALS
 from analysis.words.conclusions import LABELS
+from analysis.writing import markdown
 from analysis.writing.documents import MINUS, filters, written
 from analysis.writing.facts import exact, is_number, leaves
-from analysis.writing.markdown import (
-    HEADING,
-    SECTIONS,
-    comparable,
-    last_before,
-    missing_sections,
-    normalised,
-    sections_of,
-    sentence_starts,
-    stated,
-)
 from analysis.writing.numbers import PERCENT, THRESHOLDS, citation, number_problems
 from analysis.writing.paper_facts import COMPARISONS, REFERENCES, named_in_unit
 
@@ -50,7 +40,7 @@ def paper_prompt(facts):
     -------
     str
     """
-    return written("paper_prompt", {}, **facts, facts=facts, sections=SECTIONS, simulated=SIMULATED)
+    return written("paper_prompt", {}, **facts, facts=facts, sections=markdown.SECTIONS, simulated=SIMULATED)
 
 
 def template_paper(facts):
@@ -89,17 +79,17 @@ def check_paper(text, facts):
     list of str
         One sentence per problem; empty if the paper may stand.
     """
-    text = _without_reasons(normalised(text), facts)
-    sections, starts = sections_of(text)
+    text = _without_reasons(markdown.normalised(text), facts)
+    sections, starts = markdown.sections_of(text)
     names = _Names(facts)
-    problems = missing_sections(sections)
+    problems = markdown.missing_sections(sections)
     problems += _number_problems(text, starts, facts, names)
     problems += _label_problems(sections, facts, names)
-    discussion = comparable(sections.get("Discussion", ""))
+    discussion = markdown.comparable(sections.get("Discussion", ""))
     problems += [
         f"the Discussion does not say of the domain {name} what the decisions are: '{domain['conclusion']}'"
         for name, domain in facts["domains"].items()
-        if comparable(domain["conclusion"]) not in discussion
+        if markdown.comparable(domain["conclusion"]) not in discussion
     ]
     if facts["is_simulated"]:
         problems += [
@@ -107,8 +97,10 @@ def check_paper(text, facts):
             for name in ("Title", "Abstract")
             if "SIMULATED" not in sections.get(name, "")
         ]
-    printed = comparable(sections.get("References", ""))
-    problems += [f"the References lack: {cited}" for cited in facts["references"] if comparable(cited) not in printed]
+    printed = markdown.comparable(sections.get("References", ""))
+    problems += [
+        f"the References lack: {cited}" for cited in facts["references"] if markdown.comparable(cited) not in printed
+    ]
     return list(dict.fromkeys(problems))
 
 
@@ -118,7 +110,7 @@ def check_paper(text, facts):
 def _without_reasons(text, facts):
     """Blank out why people withdrew or reread trials, where that stands after `reason: `: any words of theirs may."""
     reasons = {
-        normalised(_markdown_text(each["reason"]))
+        markdown.normalised(_markdown_text(each["reason"]))
         for scope in (facts, *facts["domains"].values())
         for change in scope["post_hoc_changes"].values()
         for each in change["reasons"]
@@ -144,7 +136,7 @@ class _Names:
                 if any(c.isdigit() for c in llm.split("/")[-1]):  # o3, but not a respondent who is called `steady`
                     self._add(llm.split("/")[-1], "llm", llm)
         longest_first = sorted(self.patterns, key=len, reverse=True)
-        words = [r"[\s_-]+".join(map(re.escape, normalised(name).split())) for name in longest_first]
+        words = [r"[\s_-]+".join(map(re.escape, markdown.normalised(name).split())) for name in longest_first]
         self.found_as = [self.patterns[name] for name in longest_first]
         self.pattern = re.compile(
             "|".join(f"(?<![A-Za-z0-9])({word})(?![A-Za-z0-9])" for word in words) or r"(?!)", re.IGNORECASE
@@ -207,8 +199,8 @@ def _facts(facts):
 
 def _number_problems(text, starts, facts, names):
     all_facts = list(_facts(facts))
-    sentences = sentence_starts(text)
-    headings = [(0, ""), *((match.start(), match["text"]) for match in HEADING.finditer(text))]
+    sentences = markdown.sentence_starts(text)
+    headings = [(0, ""), *((match.start(), match["text"]) for match in markdown.HEADING.finditer(text))]
 
     def is_grounded(number, candidates):
         if side := number.threshold_side(text):
@@ -222,7 +214,9 @@ def _number_problems(text, starts, facts, names):
         return any(not fact.is_bound and number.is_rounded(fact.value) for fact in candidates)
 
     def why_not(number, section):
-        meant = names.of(last_before(headings, number.start)) | names.of(last_before(sentences, number.start))
+        meant = names.of(markdown.last_before(headings, number.start)) | names.of(
+            markdown.last_before(sentences, number.start)
+        )
         if is_grounded(number, [fact for fact in all_facts if fact.is_of(meant)]):
             return None
         of_what = " and ".join(sorted(name for group in meant.values() for name in group))
@@ -256,7 +250,7 @@ def _label_problems(sections, facts, names):
     What is decided of the LLMs asked and of no others may only stand where they are spoken of; a placebo's likewise.
     """
     problems = []
-    for section, sentence, label in stated(LABEL, sections):
+    for section, sentence, label in markdown.stated(LABEL, sections):
         meant = names.of(sentence)
         columns = ["decision"] + ["decision_of_the_llms_asked"] * bool(OF_THOSE_ASKED.search(sentence))
         made = {

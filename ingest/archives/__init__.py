@@ -19,6 +19,10 @@ ANSWER_FIELDS = (
     "answer", "choice", "completion", "decision", "estimate", "final", "message", "messages", "output", "raw", "reply",
     "response", "result", "sentence",
 )  # fmt: skip
+# the tables of `raw` that hold what a version of a source brought beside its records
+OF_VERSIONS = (
+    "quarantined_lines", "batches", "source_versions", "version_files", "unread_lines", "version_entries",
+)  # fmt: skip
 # what to call a line of an experiment that the format does not know, whose fields are `f`
 LOOKS_LIKE = (
     "coalesce('experiment ' || f.experimentId[:60] || ' with the fields ', 'JSON objects with the fields ') "
@@ -82,10 +86,7 @@ class Archive:
     # what a file that is not JSON begins with
     magic: bytes | None = None
     # the tables of `raw` that it fills, in this order
-    tables: tuple[str, ...] = (
-        "trials", "quarantined_lines", "batches", "source_versions", "version_files", "unread_lines",
-        "version_entries",
-    )  # fmt: skip
+    tables: tuple[str, ...] = ("trials", *OF_VERSIONS)
     # a SQL expression over a `line`: the id that the source itself gives it, the same in every file; if none, its time
     own_id: str | None = None
     # a SQL expression over a `line`: what its source is called, where the source says it

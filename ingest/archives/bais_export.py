@@ -39,6 +39,8 @@ SCORES = ("attribution_scores", "target_scores")
 FILE_FORMATS = ("parquet", "csv", "jsonl")
 # the records that versions of a source speak of: trials, and variations of scorings
 RECORDS = {"trials": "trial_id", "attribution_scores": "concat_ws('/', scoring, variation)"}
+OF_VERSIONS = ("source_versions", "version_files", "unread_lines", "version_entries")
+OF_BATCHES = ("batches", "batch_verdicts", "batch_checks", "flagged_trials")
 EMPTY = pa.table({"trial_id": pa.array([], pa.string()), "batch_id": pa.array([], pa.string())})
 LONGEST_ROW = 128 << 20
 SETTINGS = {"memory_limit": "2GB", "threads": 1}
@@ -72,10 +74,7 @@ select version_id from source_versions
 semi join (from source_versions semi join kept using (version_id)) using (study, archive, source_name)
 where version_id not in (select version_id from brought union all select version_id from version_entries);
 
-delete from source_versions where version_id not in (from kept);
-delete from version_files where version_id not in (from kept);
-delete from unread_lines where version_id not in (from kept);
-delete from version_entries where version_id not in (from kept);
+{";".join(f"delete from {name} where version_id not in (from kept)" for name in OF_VERSIONS)};
 
 create table batches_there as
 select batch_id from known
@@ -89,10 +88,7 @@ select batch_id from batches
 where n_trials = 0 and version_id is null and source != 'scored'
     and study in (select study from batches semi join here using (batch_id));
 
-delete from batches where batch_id not in (from batches_there);
-delete from batch_verdicts where batch_id not in (from batches_there);
-delete from batch_checks where batch_id not in (from batches_there);
-delete from flagged_trials where batch_id not in (from batches_there);
+{";".join(f"delete from {name} where batch_id not in (from batches_there)" for name in OF_BATCHES)};
 
 delete from gate_acts
 where object_id not in (from batches_there)

@@ -1,5 +1,6 @@
 """Choices of people between two products: CSV or JSONL, of which nothing lands that is not asked for by name."""
 
+import collections
 import hashlib
 import hmac
 import json
@@ -174,25 +175,15 @@ def _read_json(path):
 
 
 def _checked(lines, name):
-    choices, first, condition_of, of_pair, formats_of, written = [], {}, {}, {}, {}, {}
+    choices, seen, formats_of = [], collections.defaultdict(dict), {}
     for line, row in lines:
-        where = f"{printable(name)}:{line}"
-        choice = _choice(row, where) | {"line": line}
-        participant, pair = choice["participant"], choice["pair"]
-        if written.setdefault(frozenset(pair.split("|")), pair) != pair:
-            other = written[frozenset(pair.split("|"))]
-            raise ValueError(f"{where}: {printable(pair)} was {printable(other)} before: write it the same way")
-        if earlier := first.get((participant, pair)):
-            raise ValueError(
-                f"{where}: this participant has chosen of the pair {printable(pair)} on line {earlier} already"
-            )
-        first[participant, pair] = line
-        if condition_of.setdefault(participant, choice["condition"]) != choice["condition"]:
-            raise ValueError(f"{where}: this participant was in another condition before")
-        if of_pair.setdefault(pair, (choice["product"], choice["target"])) != (choice["product"], choice["target"]):
-            raise ValueError(f"{where}: the pair {printable(pair)} had another product or target before")
+        try:
+            choice = _choice(row)
+            _refuse_otherwise(choice, line, seen)
+        except ValueError as problem:
+            raise ValueError(f"{printable(name)}:{line}: {problem}") from None
         formats_of.setdefault(choice["product"], (line, set()))[1].add(choice["format"])
-        choices.append(choice)
+        choices.append(choice | {"line": line})
     for product, (line, formats) in formats_of.items():
         if len(formats) == 1:
             (only,) = formats
@@ -203,38 +194,52 @@ def _checked(lines, name):
     return choices
 
 
-def _choice(row, where):
+def _refuse_otherwise(choice, line, seen):
+    """Refuse what contradicts earlier lines, of which `seen` keeps by what is said what they say of whom."""
+    participant, pair = choice["participant"], choice["pair"]
+    if (other := seen["pair"].setdefault(frozenset(pair.split("|")), pair)) != pair:
+        raise ValueError(f"{printable(pair)} was {printable(other)} before: write it the same way")
+    if (earlier := seen["line"].setdefault((participant, pair), line)) != line:
+        raise ValueError(f"this participant has chosen of the pair {printable(pair)} on line {earlier} already")
+    if seen["condition"].setdefault(participant, choice["condition"]) != choice["condition"]:
+        raise ValueError("this participant was in another condition before")
+    told = choice["product"], choice["target"]
+    if seen["told"].setdefault(pair, told) != told:
+        raise ValueError(f"the pair {printable(pair)} had another product or target before")
+
+
+def _choice(row):
     fields = {name: (row.get(name) or "").strip() or None for name in KNOWN}
     excluded = fields["excluded"]
     if excluded and not REASON.fullmatch(excluded):
-        raise ValueError(f"{where}: excluded holds one word for the reason, such as quiz, in lower-case letters")
+        raise ValueError("excluded holds one word for the reason, such as quiz, in lower-case letters")
     can_lack = {"willingness_to_pay"} | ({"chosen", "price"} if excluded else set())
     for name in NEEDED:
         if fields[name] is None and name not in can_lack:
-            raise ValueError(f"{where}: {name} is empty")
+            raise ValueError(f"{name} is empty")
         if fields[name] and len(fields[name]) > LONGEST:
-            raise ValueError(f"{where}: {name} is longer than {LONGEST} characters")
+            raise ValueError(f"{name} is longer than {LONGEST} characters")
         if fields[name] and as_text(fields[name], LONGEST) != fields[name]:
-            raise ValueError(f"{where}: {name} holds a character that is none: NUL, or half of one")
+            raise ValueError(f"{name} holds a character that is none: NUL, or half of one")
     if fields["format"] not in FORMATS:
-        raise ValueError(f"{where}: format is {printable(fields['format'])}, and should be original or summary")
+        raise ValueError(f"format is {printable(fields['format'])}, and should be original or summary")
     options = [option.strip() for option in fields["pair"].split("|")]
     if len(options) != 2 or not all(options) or options[0] == options[1]:
-        raise ValueError(f"{where}: pair should name two products with a bar between them, such as Lumo|Brite")
+        raise ValueError("pair should name two products with a bar between them, such as Lumo|Brite")
     for name in ("target", "chosen"):
         if fields[name] is not None and fields[name] not in options:
             raise ValueError(
-                f"{where}: {name} is {printable(fields[name])}, which is neither product of {printable(fields['pair'])}"
+                f"{name} is {printable(fields[name])}, which is neither product of {printable(fields['pair'])}"
             )
-    price, payment = (_number(fields[name], name, where) for name in ("price", "willingness_to_pay"))
+    price, payment = (_number(fields[name], name) for name in ("price", "willingness_to_pay"))
     if price is not None and price <= 0:
-        raise ValueError(f"{where}: price is {fields['price']}, and should be above 0")
+        raise ValueError(f"price is {fields['price']}, and should be above 0")
     if payment is not None and payment < 0:
-        raise ValueError(f"{where}: willingness_to_pay is {fields['willingness_to_pay']}, and should not be below 0")
+        raise ValueError(f"willingness_to_pay is {fields['willingness_to_pay']}, and should not be below 0")
     return fields | {"pair": "|".join(options), "price": price, "willingness_to_pay": payment}
 
 
-def _number(text, name, where):
+def _number(text, name):
     if text is None:
         return None
     try:
@@ -242,7 +247,7 @@ def _number(text, name, where):
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise ValueError(f"{where}: {name} is {printable(text)}, which is no number")
+        raise ValueError(f"{name} is {printable(text)}, which is no number")
     return number
 
 
@@ -256,24 +261,21 @@ def _new(choices, there, study, name):
     for choice in choices:
         before = landed.get((choice["participant"], choice["pair"]))
         told = of_pair.get(frozenset(choice["pair"].split("|")))
-        if before is None:
-            where = f"{printable(name)}:{choice['line']}"
-            if told and told != (choice["pair"], choice["product"], choice["target"]):
-                raise UserError(
-                    f"{where}: study {study} has the pair {printable(told[0])} with the product {printable(told[1])} "
-                    f"and the target {printable(told[2])}, and here it is another; nothing was landed"
-                )
-            if condition_of.get(choice["participant"], choice["condition"]) != choice["condition"]:
-                raise UserError(
-                    f"{where}: this participant was in another condition when study {study} was imported before; "
-                    "nothing was landed"
-                )
-            new.append(choice)
-        elif differing := [column for column in compared if before[column] != choice[column]]:
-            raise UserError(
-                f"{printable(name)}:{choice['line']}: {differing[0]} of this choice was another when study {study} was "
-                "imported before; nothing was landed"
+        problem = None
+        if before:
+            if differing := [column for column in compared if before[column] != choice[column]]:
+                problem = f"{differing[0]} of this choice was another when study {study} was imported before"
+        elif told and told != (choice["pair"], choice["product"], choice["target"]):
+            problem = (
+                f"study {study} has the pair {printable(told[0])} with the product {printable(told[1])} and the target "
+                f"{printable(told[2])}, and here it is another"
             )
+        elif condition_of.get(choice["participant"], choice["condition"]) != choice["condition"]:
+            problem = f"this participant was in another condition when study {study} was imported before"
+        if problem:
+            raise UserError(f"{printable(name)}:{choice['line']}: {problem}; nothing was landed")
+        if not before:
+            new.append(choice)
     return new
 
 

@@ -1,14 +1,17 @@
 """Experiments in the form of story 001, run as one piece: their strict answers, and the lines that hold the results."""
 
+import asyncio
 import contextlib
 import json
 import re
 import uuid
 from pathlib import Path
 
-from ingest.ask.collector import MOST_CHARACTERS, Collector
+from ingest.ask.collector import MOST_CHARACTERS, Collector, provider_of
+from ingest.providers import NoReply, Question
 from ingest.studies.design import Design
 from ingest.studies.study import load_study, shipped_studies
+from ingest.texts.lines import repeated_keys
 from ingest.texts.redaction import Redaction
 from ingest.warehouse import UserError, printable
 
@@ -17,13 +20,17 @@ ANSWER_FORMAT = "story-001"
 TURNS = {"single_turn": 1, "three_turn": 3}
 IN_THREE_TURNS = "-three-turn"
 EVALUATIONS = ("too low", "too high", "just right")
+MONTHS = (lambda value: type(value) is int, "not_an_integer")
+EVALUATION = (lambda value: value in EVALUATIONS, "invalid_evaluation")
+# what tells that a key holds what was asked for, and the code if it does not
 KINDS = {
-    "prosecutorRecommendationMonths": "months",
-    "prosecutorEvaluation": "evaluation",
-    "defenseAttorneyEvaluation": "evaluation",
-    "sentenceMonths": "months",
+    "prosecutorRecommendationMonths": MONTHS,
+    "prosecutorEvaluation": EVALUATION,
+    "defenseAttorneyEvaluation": EVALUATION,
+    "sentenceMonths": MONTHS,
 }
 KEYS = tuple(KINDS)
+KEYS_BY_TURN = {"single_turn": (KEYS,), "three_turn": (KEYS[:2], KEYS[2:3], KEYS[3:])}
 FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)```", re.DOTALL)
 MEANINGS = {
     "no_text": "the reply is empty",
@@ -52,10 +59,10 @@ def experiment(name, protocol: str | None = None):
     study = _checked(name)
     if protocol in (None, protocol_of(study)):
         return study
-    stem = str(name).removesuffix(".yaml")
-    ending = str(name)[len(stem) :]
-    other = stem.removesuffix(IN_THREE_TURNS) + (IN_THREE_TURNS if protocol == "three_turn" else "") + ending
-    if other == str(name) or (other not in shipped_studies() and not Path(other).is_file()):
+    path = Path(name)
+    stem = path.stem.removesuffix(IN_THREE_TURNS) + (IN_THREE_TURNS if protocol == "three_turn" else "")
+    other = str(path.with_name(stem + path.suffix))
+    if other == str(path) or (other not in shipped_studies() and not Path(other).is_file()):
         raise UserError(
             f"{printable(name)} is asked as {protocol_of(study)}; "
             f"to ask it as {protocol}, write {printable(other)} beside it"
@@ -81,16 +88,16 @@ def what_is_missing(study) -> str | None:
         return f"its answer_format is not {ANSWER_FORMAT}"
     if len(study.vignettes) > 1 or len(study.techniques) > 1 or len(study.temperatures) > 1:
         return "it needs one vignette, one technique and one temperature"
-    if study.baselines or not study.anchors.fixed or study.vignettes[0].get("anchors"):
+    vignette, technique, anchors = study.vignettes[0], study.techniques[0], study.anchors.fixed
+    if study.baselines or not anchors or vignette.get("anchors"):
         return "it needs fixed anchors for the whole study, and `baselines: false`"
     if study.second_anchor is None:
         return "it has no second_anchor"
-    technique, vignette = study.techniques[0], study.vignettes[0]
     if technique.get("rounds") or len(technique.get("turns", ())) not in TURNS.values():
         return "it needs one turn or three"
     if vignette["response_unit"] != "months":
         return "its vignette is not answered in months"
-    numbers = [study.anchors.fixed.low, study.anchors.fixed.high, vignette.get("valid_min"), vignette.get("valid_max")]
+    numbers = (anchors.low, anchors.high, vignette.get("valid_min"), vignette.get("valid_max"))
     if not all(number is not None and number == int(number) for number in numbers):
         return "its anchors, valid_min and valid_max have to be whole numbers"
     return None
@@ -108,7 +115,7 @@ def protocol_of(study) -> str:
 
 def definition(study) -> dict:
     """Describe an experiment for its analysis and its report."""
-    vignette, anchors = study.vignettes[0], study.anchors.fixed
+    vignette = study.vignettes[0]
     words = vignette.get("words", {})
     return {
         "id": study.study,
@@ -119,7 +126,7 @@ def definition(study) -> dict:
         "validMax": int(vignette["valid_max"]),
         "conditions": [
             {"id": condition_id(direction, value), "anchorDirection": direction, "anchorValue": int(value)}
-            for direction, value in (("low", anchors.low), ("high", anchors.high))
+            for direction, value in study.anchors.fixed
         ],
     }
 
@@ -147,20 +154,16 @@ def parse_answer(
             raise InvalidAnswer("not_json_only") from None
     if not isinstance(answer, dict):
         raise InvalidAnswer("not_an_object")
-    if missing := [key for key in keys if key not in answer]:
-        raise InvalidAnswer("missing_key", missing[0])
-    if unknown := [key for key in answer if key not in keys]:
-        raise InvalidAnswer("unknown_key", unknown[0])
+    if answer.keys() != set(keys):
+        raise InvalidAnswer("unknown_key" if answer.keys() > set(keys) else "missing_key")
     for key in keys:
-        value = answer[key]
-        if KINDS[key] == "months" and type(value) is not int:
-            raise InvalidAnswer("not_an_integer", key)
-        if KINDS[key] == "evaluation" and value not in EVALUATIONS:
-            raise InvalidAnswer("invalid_evaluation", key)
-    if "sentenceMonths" in keys and not valid[0] <= answer["sentenceMonths"] <= valid[1]:
-        raise InvalidAnswer("out_of_range", "sentenceMonths")
+        is_right, code = KINDS[key]
+        if not is_right(answer[key]):
+            raise InvalidAnswer(code)
+    if not valid[0] <= answer.get("sentenceMonths", valid[0]) <= valid[1]:
+        raise InvalidAnswer("out_of_range")
     if anchor is not None and answer.get("prosecutorRecommendationMonths", anchor) != anchor:
-        raise InvalidAnswer("condition_mismatch", "prosecutorRecommendationMonths")
+        raise InvalidAnswer("condition_mismatch")
     return answer
 
 
@@ -168,16 +171,12 @@ def _strict_json(text):
     """Read JSON as its standard has it: a key stands there once, and there is no NaN."""
 
     def once(pairs):
-        keys = [key for key, _ in pairs]
-        if twice := [key for key in keys if keys.count(key) > 1]:
-            raise InvalidAnswer("duplicate_key", twice[0])
+        if repeated_keys(pairs):
+            raise InvalidAnswer("duplicate_key")
         return dict(pairs)
 
-    def no_constant(name):
-        raise InvalidAnswer("invalid_json", name)
-
     try:
-        return json.loads(text, object_pairs_hook=once, parse_constant=no_constant)
+        return json.loads(text, object_pairs_hook=once, parse_constant=int)  # NaN is no int
     except json.JSONDecodeError:
         raise
     except (RecursionError, ValueError):
@@ -192,53 +191,9 @@ def _json_within(text):
     return None
 
 
-class Judge:
-    """Holds each turn's answer against the schema, while it is collected.
-
-    Parameters
-    ----------
-    protocol : {"single_turn", "three_turn"}
-    is_lenient : bool
-    valid : tuple of float
-        The least and the greatest sentence that is possible.
-    """
-
-    keys_by_turn = {  # noqa: RUF012
-        "single_turn": (KEYS,),
-        "three_turn": (KEYS[:2], KEYS[2:3], KEYS[3:]),
-    }
-
-    def __init__(self, protocol, is_lenient, valid):
-        self.keys, self.is_lenient, self.valid = self.keys_by_turn[protocol], is_lenient, valid
-
-    def error(self, trial, turn: int, text: str) -> str | None:
-        """Say why the text of a turn will not do, or None."""
-        try:
-            self._parse(trial, turn, text)
-        except InvalidAnswer as error:
-            return error.args[0]
-        return None
-
-    def result(self, trial, replies: list[str]) -> dict:
-        """Put the valid replies of a trial together into the four keys."""
-        result = {}
-        for turn, text in enumerate(replies):
-            result |= self._parse(trial, turn, text)
-        return {key: result[key] for key in KEYS}
-
-    def response(self, trial, replies: list[str]) -> int:
-        """Return the sentence in months."""
-        return self.result(trial, replies)["sentenceMonths"]
-
-    def _parse(self, trial, turn, text):
-        return parse_answer(
-            text, self.keys[turn], valid=self.valid, anchor=trial.cell.anchor_value, is_lenient=self.is_lenient
-        )
-
-
-def llm_of(model: str | None) -> dict:
+def llm_of(model: str) -> dict:
     """Return the entry of `llms` for `codex`, `codex/NAME`, `sim/NAME`, or `vendor/name` at an endpoint."""
-    if model in (None, "codex"):
+    if model == "codex":
         return {"llm": "openai/codex", "provider": "codex"}
     if model.startswith("codex/"):
         return {"llm": f"openai/codex-{model[6:]}", "provider": "codex", "model": model[6:]}
@@ -268,7 +223,7 @@ def study_of_run(name, *, protocol: str | None, model: str | None, n_runs: int, 
 
 
 class Run:
-    """One run of an experiment.
+    """One run of an experiment; it holds each turn's answer against the schema, as `Collector` wants it of a judge.
 
     Parameters
     ----------
@@ -281,100 +236,76 @@ class Run:
     """
 
     def __init__(self, study, is_lenient, on_line, on_progress=None):
-        self.study, self.on_line = study, on_line
-        self.protocol, self.is_lenient = protocol_of(study), is_lenient
-        vignette = study.vignettes[0]
-        self.judge = Judge(self.protocol, is_lenient, (vignette["valid_min"], vignette["valid_max"]))
-        self.lines = []
-        self.run_id = f"run-{uuid.uuid4().hex[:12]}"
-        self.collector = Collector(
-            Design(study, run=self.run_id), judge=self.judge, on_progress=on_progress, on_trial=self._on_trial
-        )
+        self.study, self.is_lenient, self.on_line = study, is_lenient, on_line
+        self.protocol = protocol_of(study)
+        self.valid = study.vignettes[0]["valid_min"], study.vignettes[0]["valid_max"]
+        design = Design(study, run=f"run-{uuid.uuid4().hex[:12]}")
+        self.collector = Collector(design, judge=self, on_progress=on_progress, on_trial=self._on_trial)
 
-    def collect(self):
-        """Put the trials, and hand each result on as it comes."""
-        return self.collector.collect()
+    def error(self, trial, turn: int, text: str, is_lenient: bool | None = None) -> str | None:
+        """Say why the text of a turn will not do, or None."""
+        try:
+            self._parse(trial, turn, text, self.is_lenient if is_lenient is None else is_lenient)
+        except InvalidAnswer as error:
+            return error.args[0]
+        return None
+
+    def result(self, trial, replies: list[str]) -> dict:
+        """Put the valid replies of a trial together into the four keys."""
+        result = {}
+        for turn, text in enumerate(replies):
+            result |= self._parse(trial, turn, text, self.is_lenient)
+        return {key: result[key] for key in KEYS}
+
+    def response(self, trial, replies: list[str]) -> int:
+        """Return the sentence in months."""
+        return self.result(trial, replies)["sentenceMonths"]
+
+    def _parse(self, trial, turn, text, is_lenient):
+        keys = KEYS_BY_TURN[self.protocol][turn]
+        return parse_answer(text, keys, valid=self.valid, anchor=trial.cell.anchor_value, is_lenient=is_lenient)
 
     def _on_trial(self, trial, record, calls):
         cell, llm = trial.cell, self.study.llms[0]
         replies = [call["text"] for call in calls if call["error"] is None]
-        code = record["reason"] or record["status"]
-        result = None if code else self.judge.result(trial, replies)
-        last = calls[-1]
+        last, code, error = calls[-1], record["reason"] or record["status"], None
+        if code:
+            error = {"code": code, "message": MEANINGS.get(code) or last["error_detail"] or code}
+        needs_leniency = any(self.error(trial, turn, text, is_lenient=False) for turn, text in enumerate(replies))
         line = {
-            "experimentId": self.study.study,
-            "model": llm.model or llm.llm,
-            "provider": llm.provider,
-            "protocol": self.protocol,
-            "conditionId": condition_id(cell.anchor_direction, cell.anchor_value),
-            "runIndex": trial.replicate,
-            "params": {"prosecutorRecommendationMonths": int(cell.anchor_value)},
-            "result": result,
-            "rawLastMessage": last["text"],
-            "wasLenient": bool(result) and self.is_lenient and _needs_leniency(replies),
-            "error": {"code": code, "message": MEANINGS.get(code) or last["error_detail"] or code} if code else None,
-            "attempts": len(calls) - max(len(replies) - 1, 0),
-            "trialId": trial.trial_id,
+            "experimentId": self.study.study, "model": llm.model or llm.llm, "provider": llm.provider,
+            "protocol": self.protocol, "conditionId": condition_id(cell.anchor_direction, cell.anchor_value),
+            "runIndex": trial.replicate, "params": {"prosecutorRecommendationMonths": int(cell.anchor_value)},
+            "result": None if code else self.result(trial, replies), "rawLastMessage": last["text"],
+            "wasLenient": not code and needs_leniency, "error": error,
+            "attempts": len(calls) - max(len(replies) - 1, 0), "trialId": trial.trial_id,
             "collectedAt": record["finished_at"],
-        }
-        self.lines.append(line)
+        }  # fmt: skip
         self.on_line(line)
 
 
-def _needs_leniency(replies):
-    for text in replies:
-        try:
-            _strict_json(text.strip())
-        except (json.JSONDecodeError, InvalidAnswer):
-            return True
-    return False
-
-
-def trials_of(lines: list[dict]) -> list[dict]:
-    """Reduce result lines to the conditionId, runIndex, sentenceMonths and errorCode that the analysis reads."""
-    trials = []
-    for line in lines:
-        error = line.get("error")
-        code = (error.get("code") if isinstance(error, dict) else error) if error else None
-        months = (line.get("result") or {}).get("sentenceMonths")
-        trials.append(
-            {
-                "conditionId": line["conditionId"],
-                "runIndex": line["runIndex"],
-                "sentenceMonths": None if code else months,
-                "errorCode": code or (None if months is not None else "no_result"),
-            }
-        )
-    return trials
-
-
-def ask_once(study, prompt: str):
+def ask_once(study, prompt: str) -> tuple[str | None, str | None]:
     """Put one prompt to the study's LLM, outside of any trial; return the reply or why there is none."""
-    import asyncio
-
-    from ingest.ask.collector import provider_of
-    from ingest.providers import NoReply, Question
-
     llm, limits = study.llms[0], study.limits
 
     async def ask():
         provider = provider_of(llm, Design(study))[1]()
-        redaction, problem = Redaction([provider.secret]), None
+        redaction = Redaction([provider.secret])
+        question = Question(llm, [{"role": "user", "content": prompt}], None, None, 0, "report", 0)
         try:
             for _ in range(limits.attempts):
-                question = Question(llm, [{"role": "user", "content": prompt}], None, None, 0, "report", 0)
                 try:
                     async with asyncio.timeout(limits.timeout_s):
-                        reply = await provider.ask(question)
+                        text = (await provider.ask(question)).text or ""
                 except NoReply as error:
-                    problem = f"{error.reason}: {words}" if (words := error.words(redaction)) else error.reason
+                    problem = ": ".join(filter(None, (error.reason, error.words(redaction))))
                     if error.does in ("fail", "stop_llm"):
                         break
                 except TimeoutError:
                     problem = "timeout"
                 else:
-                    if (reply.text or "").strip():
-                        return redaction.of_answer(reply.text, MOST_CHARACTERS), None
+                    if text.strip():
+                        return redaction.of_answer(text, MOST_CHARACTERS), None
                     problem = "an empty reply"
         finally:
             await provider.close()

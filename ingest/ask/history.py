@@ -24,7 +24,7 @@ MOST_LINES = 30
 MOST_NAMED = 6
 AT_A_TIME = 10_000
 MOST_OF_A_LINE = 500
-GIVEN = """
+TASK = """
     vignette, technique, anchor_value is not null, coalesce(arm, role), prompt_version,
     if(role is null, paradigm, null), if(option_order is null, null, session),
     role is not null, llm, temperature, anchor_direction, anchor_value, item,
@@ -33,9 +33,9 @@ GIVEN = """
 """
 N_WORDS, N_WAYS = 4, 7
 IMPORTED = "recorded"  # the `source` of a batch of trials that were collected elsewhere
-ALL_GIVEN = f"select distinct {GIVEN} from spooled order by all"
+TASKS = f"select distinct {TASK} from spooled order by all"
 TRIALS = f"""
-select {GIVEN}, judged, role, replicate, option_order, trial_id, status is distinct from 'failed' from spooled
+select {TASK}, judged, role, replicate, option_order, trial_id, status is distinct from 'failed' from spooled
 """
 WORDS, ORDER, NAME, GONE = "words", "order", "name", "gone"
 CHANGED = {
@@ -62,7 +62,7 @@ class Version(NamedTuple):
     now: int
 
 
-class Given(NamedTuple):
+class Task(NamedTuple):
     """What answers were given to: in which words and which way they were asked, who was, and about what."""
 
     vignette: str
@@ -143,20 +143,20 @@ def asked_before(design: Design, state: State, keep: bool | None = None) -> Aske
         history.item_keys.update(last.keys)
     anchors = values_of(design.known_anchors(state.anchors))
     again = collections.Counter()
-    for change, given, (judged, role, replicate, order, trial_id, is_answer) in _changed(design, state, path, anchors):
+    for change, task, (judged, role, replicate, order, trial_id, is_answer) in _changed(design, state, path, anchors):
         if isinstance(change, Version):
             history.versions[change] += is_answer
             continue
         is_to_ask = bool(change.now)
         if change.what != GONE:
-            arm = None if role else given.treatment
-            cell = Cell(given.llm, *given[:2], given.direction, None, given.temperature, arm, given.item, judged, role)
+            arm = None if role else task.treatment
+            cell = Cell(task.llm, *task[:2], task.direction, None, task.temperature, arm, task.item, judged, role)
             anchor = design.anchor_value(cell, anchors)
             cell = cell._replace(anchor_value=anchor)
             if change.what == ORDER and design.option_order(cell, replicate) == tuple(json.loads(order)):
                 continue
-            is_there = given.item is None or given.item in design.items
-            is_decided = is_there and (anchor is not None) == given.is_anchored
+            is_there = task.item is None or task.item in design.items
+            is_decided = is_there and (anchor is not None) == task.is_anchored
             is_to_ask = replicate < (design.judges.repeats if role else design.study.stopping_rule.minimum) and not (
                 is_decided and design.trial_id(cell, replicate).encode() in state.closed
             )
@@ -200,46 +200,46 @@ def _changed(design, state, path, anchors):
     limits = {"most": rule.maximum or rule.minimum, "repeats": judges.repeats if judges else 0}
     parameters = limits | {"items": [*design.items]}
     with spooled([path], "trials") as connection:
-        all_given = [Given(*row) for row in connection.execute(ALL_GIVEN, parameters).fetchall()]
-    kinds = _other_ways(design, state, dict.fromkeys(given[:N_WAYS] for given in all_given))
-    places, changes = _Places(design, state, all_given, anchors), {}
-    for given in all_given:
-        if given[:N_WAYS] in kinds and places.asks(given):  # its words, its order or its name have changed
-            changes[given] = kinds[given[:N_WAYS]]
+        tasks = [Task(*row) for row in connection.execute(TASKS, parameters).fetchall()]
+    kinds = _other_ways(design, state, dict.fromkeys(task[:N_WAYS] for task in tasks))
+    places, changes = _Places(design, state, tasks, anchors), {}
+    for task in tasks:
+        if task[:N_WAYS] in kinds and places.asks(task):  # its words, its order or its name have changed
+            changes[task] = kinds[task[:N_WAYS]]
             continue
-        pair = places.gone(given)
-        if pair is None and given.is_beyond:
-            pair = (f"more than {limits['repeats' if given.is_judged else 'most']} trials of a cell", "")
+        pair = places.gone(task)
+        if pair is None and task.is_beyond:
+            pair = (f"more than {limits['repeats' if task.is_judged else 'most']} trials of a cell", "")
         if pair:
-            changes[given] = Change(*given[:N_WORDS], GONE, *pair)
+            changes[task] = Change(*task[:N_WORDS], GONE, *pair)
     if not changes:
         return
     with spooled([path], "trials") as connection:
         trials = connection.execute(TRIALS, parameters)
         while some := trials.fetchmany(AT_A_TIME):
             for row in some:
-                given = Given(*row[: len(Given._fields)])
-                if change := changes.get(given):
-                    yield change, given, row[len(given) :]
+                task = Task(*row[: len(Task._fields)])
+                if change := changes.get(task):
+                    yield change, task, row[len(task) :]
 
 
 class _Places:
     """What a study names now, and what its answers were given to, by kind."""
 
-    def __init__(self, design, state, all_given, anchors):
+    def __init__(self, design, state, tasks, anchors):
         self.design, self.state, self.anchors, self.is_derived = design, state, anchors, False
         study, judges = design.study, design.judges
         self.llms = {False: [llm.llm for llm in study.llms], True: [llm.llm for llm in judges.llms] if judges else []}
         self.temperatures = {False: study.temperatures, True: [judges.temperature] if judges else []}
         self.vignettes = {False: [*design.vignettes], True: [judges.paradigm] if judges else []}
         self.seen = collections.defaultdict(dict)  # dicts, for their order
-        for given in all_given:
-            is_judged, vignette = given.is_judged, given.vignette
+        for task in tasks:
+            is_judged, vignette = task.is_judged, task.vignette
             self.seen["vignette", is_judged][vignette] = None
-            self.seen["technique", vignette, given.is_anchored][given.technique] = None
-            self.seen["arm", vignette][given.treatment] = None
-            self.seen["LLM", is_judged][given.llm] = None
-            self.seen["temperature", is_judged][given.temperature] = None
+            self.seen["technique", vignette, task.is_anchored][task.technique] = None
+            self.seen["arm", vignette][task.treatment] = None
+            self.seen["LLM", is_judged][task.llm] = None
+            self.seen["temperature", is_judged][task.temperature] = None
         sessions = [*state.sessions, {"study": study.model_dump(mode="json")}]
         studies = [
             part for session in sessions if (study := session.get("study")) for part in (study, study.get("judges"))
@@ -251,15 +251,15 @@ class _Places:
             if twin := next((never_asked[record.digest] for record in stated if record.digest in never_asked), None):
                 self.twins[name] = twin
 
-    def asks(self, given):
+    def asks(self, task):
         """Tell whether the study asks this LLM at this temperature."""
-        is_judged = given.is_judged
-        return given.llm in self.llms[is_judged] and given.temperature in self.temperatures[is_judged]
+        is_judged = task.is_judged
+        return task.llm in self.llms[is_judged] and task.temperature in self.temperatures[is_judged]
 
-    def gone(self, given):
+    def gone(self, task):
         """Return the first that is gone of what an answer was given to, and what is in its place; None of neither."""
-        design, is_judged, (vignette, technique, is_anchored, treatment) = self.design, given.is_judged, given[:N_WORDS]
-        of_judges, llm, temperature = " of judgements" if is_judged else "", given.llm, given.temperature
+        design, is_judged, (vignette, technique, is_anchored, treatment) = self.design, task.is_judged, task[:N_WORDS]
+        of_judges, llm, temperature = " of judgements" if is_judged else "", task.llm, task.temperature
         if vignette not in self.vignettes[is_judged]:
             named = "judgements" if is_judged else "vignette"
             return self._pair(named, ("vignette", is_judged), self.vignettes[is_judged], vignette)
@@ -275,14 +275,14 @@ class _Places:
             new = [name for name in self.llms[is_judged] if name not in self.seen["LLM", is_judged]]
             same = next((name for name in new if self.sent.get(name) == self.sent.get(llm, "nobody knows")), None)
             return f"LLM {llm}", f"LLM {same}" if same else ""
-        if given.is_item_gone:
-            twin = self.twins.get(given.item)
-            return (f"item {given.item}", f"item {twin}") if twin else ("items that the study does not take now", "")
-        arm, value = None if is_judged else treatment, given.value
-        cell = Cell(llm, vignette, technique, given.direction, value, temperature, arm, given.item)
+        if task.is_item_gone:
+            twin = self.twins.get(task.item)
+            return (f"item {task.item}", f"item {twin}") if twin else ("items that the study does not take now", "")
+        arm, value = None if is_judged else treatment, task.value
+        cell = Cell(llm, vignette, technique, task.direction, value, temperature, arm, task.item)
         if value is not None and value not in self._decided(cell):
             rule = json.dumps(design.rules[vignette])
-            return f"{arm or given.direction} anchor {value:g} for {llm}", f"anchors by another rule: {rule}"
+            return f"{arm or task.direction} anchor {value:g} for {llm}", f"anchors by another rule: {rule}"
         return None
 
     def _decided(self, cell):

@@ -4,7 +4,6 @@ import collections
 import contextlib
 import getpass
 import os
-import uuid
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -32,20 +31,10 @@ def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
             "select 1 from raw.flagged_trials where trial_id = ? limit 1", [object_id]
         ).fetchall():
             raise UserError(f"there is no flagged trial {printable(object_id)}")
-        warehouse.execute(
-            "insert into raw.gate_acts by name select $act_id as act_id, $object as object, $object_id as object_id, "
-            "$act as act, $who as who, $why as why, $now as acted_at, $ordinal as ordinal",
-            {
-                "act_id": uuid.uuid4().hex,
-                "object": object_kind,
-                "object_id": object_id,
-                "act": act,
-                "who": who,
-                "why": why,
-                "now": datetime.now(UTC),
-                "ordinal": next_ordinal(warehouse),
-            },
-        )
+        _keep(
+            warehouse, "select $object as object, $object_id as object_id, $act as act, $why as why",
+            object=object_kind, object_id=object_id, act=act, who=who, why=why,
+        )  # fmt: skip
 
 
 class Decided(NamedTuple):
@@ -86,18 +75,12 @@ def decide_of_trials(
             """,
             {"act": act},
         )
-        warehouse.execute(
-            "insert into raw.gate_acts by name select replace(uuid()::varchar, '-', '') as act_id, 'trial' as object, "
-            "trial_id as object_id, act, $who as who, $why as why, $now as acted_at, $response as response, "
-            "$ordinal as ordinal from decided where act is not null",
-            {
-                "who": who,
-                "why": why,
-                "now": datetime.now(UTC),
-                "response": response,
-                "ordinal": next_ordinal(warehouse),
-            },
-        )
+        _keep(
+            warehouse,
+            "select 'trial' as object, trial_id as object_id, act, $why as why, $response as response from decided "
+            "where act is not null",
+            who=who, why=why, response=response,
+        )  # fmt: skip
         by_study = warehouse.sql(
             "select study, count(*) from decided where act is not null group by study order by study"
         ).fetchall()
@@ -121,25 +104,29 @@ def leave_out(study: str, because: dict[str, str], who: str | None = None) -> tu
         warehouse.register("named", pa.table(named))
         warehouse.execute(f"create temp table left_out as {query_of('stg_left_out_trials')}")
         for act, here, there in (("leave_out", "named", "left_out"), ("count", "left_out", "named")):
-            counts += warehouse.execute(
-                f"""
-                insert into raw.gate_acts by name
-                select
-                    replace(uuid()::varchar, '-', '') as act_id, 'trial' as object, trial_id as object_id,
-                    $act as act, $who as who, why, $now as acted_at, $ordinal as ordinal
-                from {here} semi join (from raw.trials where study = $study) using (trial_id)
-                anti join {there} using (trial_id, why)
-                """,
-                {
-                    "act": act,
-                    "who": who,
-                    "now": datetime.now(UTC),
-                    "study": study,
-                    "ordinal": next_ordinal(warehouse),
-                },
-            ).fetchall()
-    (n_left_out,), (n_counting,) = counts
+            counts.append(
+                _keep(
+                    warehouse,
+                    f"""
+                    select 'trial' as object, trial_id as object_id, $act as act, why
+                    from {here} semi join (from raw.trials where study = $study) using (trial_id)
+                    anti join {there} using (trial_id, why)
+                    """,
+                    act=act, who=who, study=study,
+                )
+            )  # fmt: skip
+    n_left_out, n_counting = counts
     return n_left_out, n_counting
+
+
+def _keep(warehouse, acts, **values):
+    """Keep an act for each row of a query, with who decides and when, and return how many these are."""
+    ((n_acts,),) = warehouse.execute(
+        "insert into raw.gate_acts by name select replace(uuid()::varchar, '-', '') as act_id, *, $who as who, "
+        f"$now as acted_at, $ordinal as ordinal from ({acts})",
+        values | {"now": datetime.now(UTC), "ordinal": next_ordinal(warehouse)},
+    ).fetchall()
+    return n_acts
 
 
 def _signed(who, why):
@@ -167,19 +154,22 @@ def last_verdicts() -> list[dict]:
                     bool_and(coalesce(fate in ('superseded', 'gone', 'taken_over'), false)) as is_replaced
                 from ({RECORDS}) left join ({fates()}) using (trial_id)
                 group by batch_id
+            ),
+            flagged as (
+                select verdict_id, count(distinct trial_id) filter (severity = 'quarantined') as n_quarantined,
+                    count(distinct trial_id) filter (severity = 'suspect') as n_suspect
+                from raw.flagged_trials group by verdict_id
             )
-            select verdicts.* exclude (verdict_id), verdict_id, act, is_decided, is_published, is_older,
+            select verdicts.*, act, is_decided, is_published, is_older,
                 coalesce(n_superseded, 0) as n_superseded, coalesce(n_gone, 0) as n_gone,
                 coalesce(is_replaced, false) as is_replaced,
                 coalesce(source = 'scored', false) as is_scored,
-                (select count(distinct trial_id) from raw.flagged_trials as flags
-                 where flags.verdict_id = published.verdict_id and severity = 'quarantined') as n_quarantined,
-                (select count(distinct trial_id) from raw.flagged_trials as flags
-                 where flags.verdict_id = published.verdict_id and severity = 'suspect') as n_suspect
-            from published inner join raw.batch_verdicts as verdicts using (verdict_id)
-            left join displaced on verdicts.batch_id = displaced.batch_id
-            left join (select batch_id, source from raw.batches) as batches on verdicts.batch_id = batches.batch_id
-            order by ordinal, verdicts.batch_id
+                coalesce(n_quarantined, 0) as n_quarantined, coalesce(n_suspect, 0) as n_suspect
+            from published inner join raw.batch_verdicts as verdicts using (verdict_id, batch_id)
+            left join displaced using (batch_id)
+            left join (select batch_id, source from raw.batches) using (batch_id)
+            left join flagged using (verdict_id)
+            order by ordinal, batch_id
             """
         ).to_arrow_table()
         unmet = warehouse.sql(

@@ -15,15 +15,19 @@ import pyarrow as pa
 from pyarrow.dataset import dataset
 
 from ingest.gate.batches import batches_to_audit, next_round
-from ingest.gate.models import gate_models
+from ingest.gate.models import gate_models, models_beside
 from ingest.gate.suite import checkpoint, read_config, thresholds_of
 from ingest.land.load import DUCKDB_SETTINGS
 from ingest.land.memory import memory_limit, needs_more
-from ingest.land.models import Models, query_of
+from ingest.land.models import query_of
 from ingest.land.raw import ORDERED, TABLES, lacks_nothing, next_ordinal, prepare_raw
 from ingest.warehouse import UserError, explain, in_memory, quoted, transaction, warehouse_path
 
 FAILED = 6
+# what a verdict keeps of its batch
+OF_A_BATCH = (
+    "batch_id", "study", "vignette", "n_trials", "is_scored", "defined_as", "is_redefined", "was_published",
+)  # fmt: skip
 
 
 @dataclass
@@ -80,8 +84,7 @@ def audit(batch_ids: list[str] | None = None, config: dict | None = None) -> lis
                 batches, batch_ids = next_round(batches_to_audit(memory, batch_ids))
                 if not batches:
                     break
-                judge = _audit_scores if batches[0]["is_scored"] else _audit
-                of_round, flags = judge(memory, batches, config)
+                of_round, flags = _audit(memory, batches, config)
             _write(of_round, flags, config)
             verdicts += of_round
     finally:
@@ -118,36 +121,33 @@ def _beside(path):
 
 
 def _audit(memory, batches, config):
-    models = gate_models(memory, batches, config)
-    verdicts = _held_against_thresholds(memory, batches, models.ref("gate_measures"), config, "gate_of_trials")
-    models.ref("gate_flags")
-    return verdicts, _flags(memory, {verdict.batch_id: verdict for verdict in verdicts}, config)
+    """Give the batches of a round their verdicts; scores have checks of their own, since they hold no trials."""
+    if batches[0]["is_scored"]:
+        models = models_beside(memory, batches, config["score_settings"], config["score_checks"])
+        memory.execute("create table gate.earlier_verdicts (batch_id varchar, verdict_id varchar)")
+        suite, checks = "gate_of_scores", config["score_checks"]
+        measures, flags = models.ref("gate_score_measures"), models.ref("gate_score_flags")
+    else:
+        models = gate_models(memory, batches, config)
+        suite, checks = "gate_of_trials", config["checks"]
+        measures, flags = models.ref("gate_measures"), models.ref("gate_flags")
+    verdicts = _held_against_thresholds(memory, batches, measures, checks, suite)
+    return verdicts, _write_flags(memory, verdicts, flags, config["rule_version"])
 
 
-def _audit_scores(memory, batches, config):
-    """Give batches of scores their verdicts: they have checks of their own, since they hold no trials."""
-    config = config | {"checks": config["score_checks"]}
-    verdicts = _held_against_thresholds(
-        memory, batches, _judge_scores(memory, batches, config), config, "gate_of_scores"
-    )
-    return verdicts, _flags(memory, {verdict.batch_id: verdict for verdict in verdicts}, config)
-
-
-def _held_against_thresholds(memory, batches, measured_in, config, suite):
+def _held_against_thresholds(memory, batches, measured_in, checks, suite):
     """Return a verdict for each batch, from the relation of what was measured of it."""
     import pandas as pd
 
     measures = collections.defaultdict(dict)
     for row in memory.sql(f"from {measured_in}").to_arrow_table().to_pylist():
         measures[row["batch_id"]][row["check_name"]] = row
-    judge, verdicts = checkpoint(config["checks"], suite), []
+    judge, verdicts = checkpoint(checks, suite), []
     for batch in batches:
-        verdict = Verdict(uuid.uuid4().hex, batch["batch_id"], batch["study"], batch["vignette"], batch["n_trials"])
-        for name in ("is_scored", "defined_as", "is_redefined", "was_published"):
-            setattr(verdict, name, batch[name])
+        verdict = Verdict(uuid.uuid4().hex, **{name: batch[name] for name in OF_A_BATCH})
         measured = measures[verdict.batch_id]
-        frame = pd.DataFrame({name: measured[name]["values_of_cells"] for name, _ in thresholds_of(config["checks"])})
-        verdict.checks = _checks(verdict, measured, config["checks"], judge(frame))
+        frame = pd.DataFrame({name: measured[name]["values_of_cells"] for name, _ in thresholds_of(checks)})
+        verdict.checks = _checks(verdict, measured, checks, judge(frame))
         verdicts.append(verdict)
     return verdicts
 
@@ -178,42 +178,22 @@ def _checks(verdict, measured, checks, results):
     return rows
 
 
-def _judge_scores(memory, batches, config):
-    """Find what is wrong with batches of scores, and which are flagged; return the relation of the measures."""
-    memory.execute("create schema gate")
-    checks = [{"check_name": name} for name in config["checks"]]
-    made = {"audited_batches": batches, "settings": [config["score_settings"]], "checks": checks}
-    for name, rows in made.items():
-        memory.from_arrow(pa.Table.from_pylist(rows)).create(f"gate.{name}")
-    models = Models(memory, {"raw": "warehouse.raw", "gate": "gate"}, {})
-    memory.execute(
-        f"""
-        create table gate.earlier_verdicts (batch_id varchar, verdict_id varchar);
-        create view gate_flags as
-        select score_id as trial_id, batch_id, study, severity, reason, detail
-        from (select *, check_name as reason from {models.ref("gate_score_offences")})
-        inner join gate.audited_batches using (batch_id)
-        inner join {models.ref("flag_reasons")} using (reason)
-        """
-    )
-    return models.ref("gate_score_measures")
-
-
-def _flags(memory, verdicts, config):
-    """Return what is wrong with single trials; of earlier batches, what their last verdict does not say yet."""
-    ids = pa.table({"batch_id": list(verdicts), "verdict_id": [verdict.verdict_id for verdict in verdicts.values()]})
+def _write_flags(memory, verdicts, flags, rule_version):
+    """Write what is wrong with single trials; of earlier batches, what their last verdict does not say yet."""
+    ids = pa.Table.from_pylist([{"batch_id": made.batch_id, "verdict_id": made.verdict_id} for made in verdicts])
     memory.register("ids", ids)
-    for batch_id, severity, n in memory.execute(
-        "select batch_id, severity, count(distinct trial_id) from gate_flags "
-        "semi join ids using (batch_id) group by all"
-    ).fetchall():
-        verdicts[batch_id].n_flagged[severity] = n
+    counts = memory.execute(
+        f"select batch_id, map_from_entries(list((severity, n))) from ("
+        f"select batch_id, severity, count(distinct trial_id) as n from {flags} group by all) group by all"
+    ).fetchall()
+    for verdict in verdicts:
+        verdict.n_flagged = dict(counts).get(verdict.batch_id, {})
     memory.execute(
         f"""
         copy (
             with verdicts as (from ids union all by name from gate.earlier_verdicts)
-            select verdict_id, gate_flags.*, {config["rule_version"]:d}::bigint as rule_version, now() as flagged_at
-            from gate_flags inner join verdicts using (batch_id)
+            select verdict_id, flags.*, {rule_version:d}::bigint as rule_version, now() as flagged_at
+            from {flags} as flags inner join verdicts using (batch_id)
             anti join warehouse.raw.flagged_trials using (verdict_id, trial_id, reason)
         ) to {quoted(_flags_path())} (format parquet)
         """

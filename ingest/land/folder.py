@@ -59,12 +59,8 @@ class Folder:
             if manifest["format_version"] > VERSION:
                 raise UserError(f"{printable(path)} was written by a later version of bais: upgrade")
             folder_id, loads = manifest["folder_id"], manifest["loads"]
-            sizes = {
-                file["file"]: file["bytes"]
-                for load in loads
-                for file in load["files"]
-                if load["load_id"] and file["table"]
-            }
+            files = [file for load in loads for file in load["files"] if load["load_id"] and file["table"]]
+            sizes = {self.path / file["file"]: file["bytes"] for file in files}
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -75,12 +71,11 @@ class Folder:
             ) from None
         if folder_id != self.folder_id:
             raise UserError(f"{printable(self.path)} holds the trials of another warehouse: name another folder")
-        for name, n_bytes in sizes.items():
-            self._verify(name, n_bytes)
+        for file, n_bytes in sizes.items():
+            self._verify(file, n_bytes)
         return loads
 
-    def _verify(self, name, n_bytes):
-        path = self.path / name
+    def _verify(self, path, n_bytes):
         try:
             size = path.stat().st_size
         except OSError as error:
@@ -95,7 +90,6 @@ class Folder:
 
     def write_load(self, warehouse, tables: dict, new: dict[str, str]) -> None:
         """Write the rows that queries find, all or none, and with them what the warehouse still has of its own."""
-
         import duckdb
 
         def refusal(who):
@@ -154,26 +148,26 @@ class Folder:
 
     def files(self, loads: list[dict]) -> dict[str, list[Path]]:
         """Return the files of each table that is kept apart; of none where nothing was loaded."""
-        files = {name: [] for name in APART} if loads else {}
-        for file in (entry for load in loads for entry in load["files"] if entry["table"] in APART):
-            files[file["table"]].append(self.path / file["file"])
-        return files
+        named = [file for load in loads for file in load["files"]]
+        tables = APART if loads else ()
+        return {name: [self.path / file["file"] for file in named if file["table"] == name] for name in tables}
 
     def views(self, loads: list[dict], tables: dict) -> dict[str, str]:
         """Return a query of the files for each table that is kept apart, with its columns in their order and types."""
         views = {}
         for name, files in self.files(loads).items():
-            columns = tables[name].columns
-            nulls = ", ".join(
-                f"null::{declaration['data_type']} as {column}" for column, declaration in columns.items()
-            )
-            views[name] = f"select {nulls} where false"
+            nulls = [f"null::{told['data_type']} as {column}" for column, told in tables[name].columns.items()]
+            views[name] = f"select {', '.join(nulls)} where false"
             if files:
                 views[name] += (
                     f" union all by name select * from read_parquet([{', '.join(map(quoted, files))}], "
                     "hive_partitioning = false, union_by_name = true)"
                 )
         return views
+
+    def taken(self, load_ids: list[str]) -> list[dict]:
+        """Return those of its loads that a warehouse has taken in."""
+        return [load for load in self.loads() if load["load_id"] in load_ids]
 
 
 def folder_of(warehouse, database: str = "") -> tuple[Folder, list[str], str] | None:
@@ -195,11 +189,10 @@ def keep_in(warehouse, to: Path) -> bool:
         raise UserError(
             f"{printable(path)} has one of *?[] in its name, which stand for other names: name another folder"
         )
-    kept = folder_of(warehouse)
-    if kept and kept[0].path != path:
-        _refuse_another_folder(*kept[:2], path)
-    if not kept:
+    if not (kept := folder_of(warehouse)):
         _refuse_what_is_there(path)
+    elif kept[0].path != path:
+        _refuse_another_folder(*kept[:2], path)
     try:
         path.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=path).close()
@@ -265,14 +258,14 @@ def take_in(warehouse, tables: dict, number_rows: Callable) -> None:
 
 def _take_in_load(warehouse, folder, load, tables, number_rows):
     """Insert the rows of a load after all that is there: those that had numbers elsewhere keep their order."""
+    ordered = [name for name, table in tables.items() if "ordinal" in table.columns]
     loaded = []
     for file in load["files"]:
         if (name := file["table"]) not in APART:
             rows = f"read_parquet({quoted(folder.path / file['file'])}, hive_partitioning = false)"
-            if "ordinal" in tables[name].columns:  # which a file of an older bais lacks
+            if name in ordered:  # which a file of an older bais lacks
                 rows = f"(select null::bigint as ordinal where false union all by name from {rows})"
             loaded.append((name, rows))
-    ordered = [name for name, table in tables.items() if "ordinal" in table.columns]
     ordinals = [f"select ordinal from {rows}" for name, rows in loaded if name in ordered]
     ((first,),) = warehouse.execute(
         f"select min(ordinal) from ({' union all '.join(ordinals) or 'select null as ordinal'})"
@@ -293,7 +286,7 @@ def files_of(warehouse) -> dict[str, list[Path]]:
     if not (kept := folder_of(warehouse)):
         return {}
     folder, load_ids, _ = kept
-    return folder.files([load for load in folder.loads() if load["load_id"] in load_ids])
+    return folder.files(folder.taken(load_ids))
 
 
 def is_behind(warehouse, tables: dict) -> bool:
@@ -323,8 +316,7 @@ def bring_over(memory, tables: dict) -> None:
     if not landed or landed == built:
         return
     folder, load_ids, digest = landed
-    views = folder.views([load for load in folder.loads() if load["load_id"] in load_ids], tables)
-    _show(memory, views, tables, "built")
+    _show(memory, folder.views(folder.taken(load_ids), tables), tables, "built")
     _record(memory, folder, load_ids, digest, "built")
 
 

@@ -3,9 +3,8 @@
 import csv
 import functools
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import jinja2
@@ -48,6 +47,20 @@ def _template(path: Path) -> jinja2.Template:
 def sql_files() -> dict[str, Path]:
     """Return the models that are SQL, by name."""
     return {path.stem: path for path in (ROOT / "models").rglob("*.sql")}
+
+
+@functools.cache
+def model_relations() -> dict[str, str]:
+    """Return where dbt makes each model, such as `marts.trials`, by its name: as the innermost of its folders says."""
+    relations = {}
+    for path in (ROOT / "models").rglob("*"):
+        schema, settings = None, declarations(PROJECT)["models"]["bais"]
+        for part in (*path.relative_to(ROOT / "models").parent.parts, path.stem):
+            settings = settings.get(part, {})
+            schema = settings.get("+schema", schema)
+        if schema and path.suffix in (".sql", ".py"):
+            relations[path.stem] = f"{schema}.{path.stem}"
+    return relations
 
 
 @functools.cache
@@ -101,24 +114,22 @@ class Models:
                 self.connection.execute(f"create {self._kind(name)} {name} as {self.render(name)}")
         return name
 
-    def replace(self, name: str, sql: str) -> None:
-        """Put a query in the place of a model."""
-        self.made.add(name)
-        self.connection.execute(f"create or replace view {name} as {sql}")
-
-    def keep(self, name: str, sql: str) -> None:
-        """Put what a query finds in the place of a model."""
-        self.made.add(name)
-        self.connection.execute(f"create or replace table {name} as {sql}")
+    def make_anew(self, *names: str) -> None:
+        """Make tables of models, also where they are there: what they read has changed."""
+        for name in names:
+            if name in self.made:
+                self.connection.execute(f"drop table {name}")
+            self.made.discard(name)
+            self.ref(name)
 
     def source(self, name: str, table: str) -> str:
         """Return the relation of a source's table."""
         return f"{self.sources[name]}.{table}"
 
-    def render(self, name: str, instead: Mapping[str, str] = MappingProxyType({})) -> str:
-        """Return the SQL of a model; what it refers to, or another model instead, is made on the way."""
+    def render(self, name: str) -> str:
+        """Return the SQL of a model; what it refers to is made on the way."""
         return _template(self.files[name]).render(
-            ref=lambda model: self.ref(instead.get(model, model)),
+            ref=self.ref,
             source=self.source,
             var=self.variables.__getitem__,
             config=lambda **_: "",

@@ -144,18 +144,17 @@ def _read_file(scoring):
                 return [Line(scoring.file, 1, "", f"no file of scores: {complaint}")]
             for line in reader:
                 scoring.n_lines += 1
-                number = reader.line_num
-                row, complaint = _score(line, scoring.regime)
-                if not complaint:
-                    key = (row["variation"], row["anchor"], row["target"])
-                    if key in seen:
-                        complaint = f"line {seen[key]} has the same variation, anchor and target"
-                    seen.setdefault(key, number)
-                if complaint:
+                try:
+                    row = _score(line, scoring.regime) | {"source_line": reader.line_num}
+                    first = seen.setdefault((row["variation"], row["anchor"], row["target"]), row["source_line"])
+                    if first != row["source_line"]:
+                        raise ValueError(f"line {first} has the same variation, anchor and target")
+                except ValueError as complaint:
                     text = json.dumps({str(name): value for name, value in line.items()}, ensure_ascii=False)
-                    bad.append(Line(scoring.file, number, *beginning(text.encode(), printable(complaint))))
+                    why = beginning(text.encode(), printable(complaint))
+                    bad.append(Line(scoring.file, reader.line_num, *why))
                 else:
-                    scoring.rows.setdefault(row["variation"], []).append(row | {"source_line": number})
+                    scoring.rows.setdefault(row["variation"], []).append(row)
     except OSError as error:
         return [Line(scoring.file, None, "", f"the file cannot be read: {error.strerror}")]
     except UnicodeDecodeError as error:
@@ -179,32 +178,28 @@ def _complaint_of(header):
 
 
 def _score(line, regime):
-    """Return the row that a line is, or what is wrong with it."""
+    """Return the row that a line is; a ValueError says why it is none."""
     if None in line or None in line.values():
-        return None, "it has another number of fields than the header"
-    variation, anchor = _number(line["VariationID"]), _number(line["Anchor"])
-    of_target = {
-        name: _number(line[name].strip().removesuffix("%")) for name in ("TargetToken", "TargetInt") if name in line
-    }
-    for name, value in {"VariationID": variation, "Anchor": anchor, **of_target}.items():
-        if value is None:
-            return None, f"{name} is no number: {line[name][:100]}"
-    if variation != int(variation) or variation < 0:
-        return None, f"VariationID is no whole number from 0 on: {line['VariationID'][:100]}"
-    target = of_target["TargetToken"]
-    if set(of_target.values()) != {target} or target != int(target) or not 0 <= target <= 100:
-        return None, f"the target is no whole percentage: {line['TargetToken'][:100]}"
-    number = int(variation)
-    attributions = {column: _number(line[recorded]) for column, recorded in ATTRIBUTIONS.items()}
+        raise ValueError("it has another number of fields than the header")
+    targets = {name: line[name].strip().removesuffix("%") for name in ("TargetToken", "TargetInt") if name in line}
+    read = {name: _number(text) for name, text in {**line, **targets}.items() if name in (*NEEDED, "TargetInt")}
+    for name in ("VariationID", "Anchor", *targets):
+        if read[name] is None:
+            raise ValueError(f"{name} is no number: {line[name][:100]}")
+    number, target = read["VariationID"], read["TargetToken"]
+    if number != int(number) or number < 0:
+        raise ValueError(f"VariationID is no whole number from 0 on: {line['VariationID'][:100]}")
+    if {read[name] for name in targets} != {target} or target != int(target) or not 0 <= target <= 100:
+        raise ValueError(f"the target is no whole percentage: {line['TargetToken'][:100]}")
     return {
-        "variation": "V0" if number == 0 else f"V{number}-{SUFFIX_OF_REGIME[regime]}",
-        "anchor": anchor,
+        "variation": f"V{int(number)}-{SUFFIX_OF_REGIME[regime]}" if number else "V0",
+        "anchor": read["Anchor"],
         "target": int(target),
-        "log_probability": _number(line["LogProbFullPrompt"]),
-        **attributions,
+        "log_probability": read["LogProbFullPrompt"],
+        **{column: read[recorded] for column, recorded in ATTRIBUTIONS.items()},
         "error": line.get("Error", "").strip() or None,
         "line": json.dumps(line, ensure_ascii=False),
-    }, None
+    }
 
 
 def _number(text):
@@ -269,24 +264,24 @@ class _Source:
         prepare_raw(path)
         parameters = {"study": self.archive.study, "archive": self.archive.name}
         records, digests = {}, {}
+        of_archive = "where study = $study and archive = $archive"
         with contextlib.closing(connect()) as warehouse:
-            words = warehouse.execute(LAST_WORDS.format(entries=query_of("stg_version_entries")), parameters).fetchall()
-            versions = warehouse.execute(
-                "select source_name, digest, version_id, is_older from raw.source_versions "
-                "where study = $study and archive = $archive order by ordinal",
+            for source_name, entry, record in warehouse.execute(
+                LAST_WORDS.format(entries=query_of("stg_version_entries")), parameters
+            ).fetchall():
+                records.setdefault(source_name, {})[entry] = record
+            for source_name, digest, version_id, is_older in warehouse.execute(
+                f"select source_name, digest, version_id, is_older from raw.source_versions {of_archive} "
+                "order by ordinal",
+                parameters,
+            ).fetchall():
+                digests.setdefault(source_name, []).append(digest)
+                if not is_older:
+                    self.newest[source_name] = version_id
+            landed = warehouse.execute(
+                f"select scoring || '/' || variation, count(*) from raw.attribution_scores {of_archive} group by all",
                 parameters,
             ).fetchall()
-            landed = warehouse.execute(
-                "select scoring || '/' || variation, count(*) from raw.attribution_scores where study = $study "
-                "group by all",
-                {"study": self.archive.study},
-            ).fetchall()
-        for source_name, entry, record in words:
-            records.setdefault(source_name, {})[entry] = record
-        for source_name, digest, version_id, is_older in versions:
-            digests.setdefault(source_name, []).append(digest)
-            if not is_older:
-                self.newest[source_name] = version_id
         return records, digests, dict(landed)
 
     def _named(self):
@@ -314,8 +309,7 @@ class _Source:
         if not self.is_another:
             return {}
         study, archive = self.archive.study, self.archive.name
-        tables = {name: [] for name in ("attribution_scores", "batches", "source_versions")}
-        tables |= {"version_files": [], "version_entries": []}
+        tables = {name: [] for name in ("attribution_scores", "batches", "version_entries")}
         stamp = self.stamp.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         of_version = {"version_id": self.version_id, "study": study}
         for entry, record, scoring, variation in self.spoken_of():
@@ -340,23 +334,21 @@ class _Source:
                     "llm_recorded": scoring.llm, "anchor_regime": scoring.regime,
                 }  # fmt: skip
                 tables["attribution_scores"] += [named | row for row in rows]
-        tables["source_versions"].append(
-            of_version | {
-                "archive": archive, "source_name": self.name, "label": self.label,
-                "digest": self.digest, "compared_with": self.newest.get(self.name), "is_older": self.version.is_older,
-                "is_complete": self.version.is_complete, "n_new": self.n["new"], "n_unchanged": self.n["unchanged"],
-                "n_changed": self.n["changed"], "n_gone": self.n["gone"], "imported_at": self.stamp,
-            }
-        )  # fmt: skip
-        tables["version_files"] += [
+        version = of_version | {
+            "archive": archive, "source_name": self.name, "label": self.label, "digest": self.digest,
+            "compared_with": self.newest.get(self.name), "is_older": self.version.is_older,
+            "is_complete": self.version.is_complete, "imported_at": self.stamp,
+            **{f"n_{change}": self.n[change] for change in ("new", "unchanged", "changed", "gone")},
+        }  # fmt: skip
+        files = [
             of_version | {
                 "path": scoring.file, "path_in_archive": scoring.path.name, "bytes": scoring.path.stat().st_size,
                 "sha256": sha256_of(scoring.path), "n_lines": scoring.n_lines, "n_trials": scoring.n_scores,
             }
             for scoring in self.scorings
         ]  # fmt: skip
-        tables["unread_lines"] = unread_rows(quarantined, **of_version)
-        return tables
+        unread = unread_rows(quarantined, **of_version)
+        return tables | {"source_versions": [version], "version_files": files, "unread_lines": unread}
 
     def said(self):
         """Say which version of which source was read."""

@@ -6,6 +6,7 @@ code that comes with weights never runs.
 
 import contextlib
 import hashlib
+import inspect
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -57,16 +58,12 @@ def load_local(name: str, device: str | None = None, dtype: str | None = None, c
     if folder.is_dir():
         os.environ["HF_HUB_OFFLINE"] = "1"  # read when the libraries are imported, and they are told so once more
         return _loaded(str(folder), called or f"local/{folder.resolve().name}", device, dtype, is_local=True)
-    try:
-        return _loaded(name, called or name, device, dtype, is_local=True)
-    except _NotThere:
-        pass
-    try:
-        return _loaded(name, called or name, device, dtype, is_local=False)
-    except _NotThere as error:
-        raise UserError(
-            f"{printable(name)} is not on this machine and cannot be fetched: {error}", CANNOT_BE_ASKED
-        ) from None
+    for is_local in (True, False):
+        try:
+            return _loaded(name, called or name, device, dtype, is_local)
+        except _NotThere as error:
+            problem = f"{printable(name)} is not on this machine and cannot be fetched: {error}"
+    raise UserError(problem, CANNOT_BE_ASKED)
 
 
 def what_is_lacking() -> str | None:
@@ -130,7 +127,7 @@ class LocalLlm:
         self.unknown_id = tokenizer.unk_token_id
         self.tokenizer_hash = _tokenizer_hash(tokenizer)
         self.versions = {library: _version_of(library) for library in LIBRARIES}
-        self._keeps_last = _takes(model.forward, "logits_to_keep")
+        self._keeps_last = "logits_to_keep" in inspect.signature(model.forward).parameters
 
     def encode(self, texts: Sequence[str], *, special: bool = True) -> list[list[int]]:
         """Tokenise texts, with what the tokenizer puts around each unless told otherwise."""
@@ -161,7 +158,7 @@ class LocalLlm:
         try:
             return self._in_template(list(messages))
         except Exception as error:  # a template is a program of its own, and may raise anything
-            problem = printable((str(error).splitlines() or [type(error).__name__])[0])
+            problem = problem_of(error)
         first, *others = messages
         if first["role"] == "system" and others:
             content = f"{first['content']}\n\n{others[0]['content']}"
@@ -248,7 +245,11 @@ class LocalLlm:
         return attended
 
     def forward(self, ids: np.ndarray, positions: np.ndarray, mask: np.ndarray, n_last: int):
-        """Return the logits of the last places of texts under a mask of our own."""
+        """Return the logits of the last places of texts under a mask of our own, shape (texts, n_last, vocabulary).
+
+        `ids` and `positions` have the shape (texts, places), `mask` (texts, places, places): whether a place, in the
+        second dimension, sees another one, in the third.
+        """
         import torch
 
         seen = torch.as_tensor(mask, device=self.device)[:, None]
@@ -260,15 +261,17 @@ class LocalLlm:
         ).logits[:, -n_last:]
 
     def forward_plain(self, ids: Sequence[int]):
-        """Return the logits of one text, asked for with nothing but the text."""
+        """Return the logits of one text, asked for with nothing but the text, shape (1, places, vocabulary)."""
         try:
             return self._pass(input_ids=self._tensor([ids])).logits
         except (RuntimeError, IndexError, TypeError, ValueError) as error:
-            problem = printable((str(error).splitlines() or [type(error).__name__])[0])
-            raise UserError(f"{printable(self.name)} cannot be run: {problem}", CANNOT_BE_ASKED) from None
+            raise UserError(f"{printable(self.name)} cannot be run: {problem_of(error)}", CANNOT_BE_ASKED) from None
 
     def forward_after(self, stem: Sequence[int], tails: Sequence[Sequence[int]]):
-        """Return the logits of texts that follow the same one, which passes once."""
+        """Return the logits of texts that follow the same one, which passes once.
+
+        The shape is (tails, places of the longest, vocabulary).
+        """
         import torch
 
         longest = max(map(len, tails))
@@ -280,7 +283,10 @@ class LocalLlm:
         return self._pass(input_ids=ids, attention_mask=seen, past_key_values=cache, use_cache=True).logits
 
     def log_probabilities(self, logits, rows: list[int], places: list[int], ids: list[int]) -> np.ndarray:
-        """Read log-probabilities off logits, a text at a time, so that no second copy of all of them is made."""
+        """Return the log-probability of each id at its row and place, in nats.
+
+        Logits are read a text at a time, so that no second copy of all of them is made.
+        """
         import torch
 
         rows, places, ids = (self._tensor(numbers) for numbers in (rows, places, ids))
@@ -365,16 +371,13 @@ def _worded(name, what, is_folder) -> Iterator[None]:
         elif isinstance(error, OSError) and not is_folder:
             raise _NotThere(printable(message.splitlines()[0])) from None
         else:
-            reason = (
-                f"{what} of {name} cannot be loaded: {printable((message.splitlines() or [type(error).__name__])[0])}"
-            )
+            reason = f"{what} of {name} cannot be loaded: {problem_of(error)}"
         raise UserError(reason, CANNOT_BE_ASKED) from None
 
 
-def _takes(function, name):
-    import inspect
-
-    return name in inspect.signature(function).parameters
+def problem_of(error: Exception) -> str:
+    """Return the first line of what an error says, or what it is called."""
+    return printable((str(error).splitlines() or [type(error).__name__])[0])
 
 
 def _version_of(library):

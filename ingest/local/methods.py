@@ -7,19 +7,13 @@ number or a text.
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from ingest.local.coverage import BEGINNING, END, MIDDLE, Coverage
-from ingest.local.settings import (
-    ExplanationGuard,
-    ForcedBalancedCoverage,
-    Mirostat,
-    RejectionSampling,
-    SelfDebias,
-    WeightedTokenDecoding,
-)
+from ingest.local.settings import Decoding
 
 MOST_MU = 50.0  # below minus that, a temperature leaves the likeliest token alone; above that, all are alike
 
@@ -44,9 +38,20 @@ class Writing(Protocol):
 
 
 class Method:
-    """No method at all: the logits stay as they are."""
+    """No method at all: the logits stay as they are.
+
+    Parameters
+    ----------
+    settings : Decoding, optional
+        What the technique says of the method.
+    text : str
+        What is written about.
+    """
 
     sets_temperature = False
+
+    def __init__(self, settings: Decoding | None = None, text: str = ""):
+        self.settings, self.source = settings, text
 
     def change(self, logits: np.ndarray, writing: Writing) -> np.ndarray:
         """Return what the next token is drawn by."""
@@ -56,24 +61,23 @@ class Method:
         """Learn which token was drawn."""
 
 
-class BalancedCoverage(Method):
+class CoverageMethod(Method):
+    """A method that looks at how much of each part of the text is covered."""
+
+    def __init__(self, settings: Decoding, text: str):
+        super().__init__(settings, text)
+        self.coverage = Coverage(text)
+
+
+class BalancedCoverage(CoverageMethod):
     """Make words of the parts that are covered too little likelier, while beginning and end are covered unlike.
 
     Parts count as covered too little where they are more than the threshold below the one that is covered best.
-
-    Parameters
-    ----------
-    settings : ForcedBalancedCoverage
-    coverage : Coverage
-        Of the text that is written about.
 
     References
     ----------
     Document C, table A5, "Forced Balanced Coverage"; See, Liu & Manning (2017), arXiv:1704.04368.
     """
-
-    def __init__(self, settings: ForcedBalancedCoverage, coverage: Coverage):
-        self.settings, self.coverage = settings, coverage
 
     def change(self, logits: np.ndarray, writing: Writing) -> np.ndarray:
         """Add log(gamma) to the logits of tokens from the parts that are covered too little."""
@@ -85,7 +89,7 @@ class BalancedCoverage(Method):
         return _weighted(logits, writing.tokens_of(words), self.settings.gamma)
 
 
-class WeightedTokens(Method):
+class WeightedTokens(CoverageMethod):
     """Weigh the probabilities of negative words and of keywords of the middle.
 
     A keyword that is a negative word too gets both weights.
@@ -95,9 +99,10 @@ class WeightedTokens(Method):
     Document C, section 6 and table A5, "Weighted Token Decoding"; Liu et al. (2021), arXiv:2105.03023.
     """
 
-    def __init__(self, settings: WeightedTokenDecoding, coverage: Coverage):
-        self.settings = settings
-        self.keywords = coverage.words(MIDDLE)[: settings.n_middle_keywords]
+    @cached_property
+    def keywords(self) -> list[str]:
+        """The weightiest words of the middle."""
+        return self.coverage.words(MIDDLE)[: self.settings.n_middle_keywords]
 
     def change(self, logits: np.ndarray, writing: Writing) -> np.ndarray:
         """Add the logarithm of its weight to the logit of each of these tokens."""
@@ -120,9 +125,9 @@ class SurpriseControl(Method):
 
     sets_temperature = True
 
-    def __init__(self, settings: Mirostat):
-        self.settings, self.mu = settings, settings.initial_mu
-        self.log_p = None
+    def __init__(self, settings: Decoding, text: str):
+        super().__init__(settings, text)
+        self.mu, self.log_p = settings.initial_mu, None
 
     @property
     def temperature(self) -> float:
@@ -140,7 +145,7 @@ class SurpriseControl(Method):
         self.mu -= self.settings.eta * (surprise - self.settings.mu_star)
 
 
-class Rejection(Method):
+class Rejection(CoverageMethod):
     """Do not take the likeliest token where it would make the coverage of the parts less even.
 
     Imbalance is how far the coverage of the part covered best is above that of the part covered least. What is drawn
@@ -150,9 +155,6 @@ class Rejection(Method):
     ----------
     Document C, table A5, "Rejection Sampling".
     """
-
-    def __init__(self, settings: RejectionSampling, coverage: Coverage):
-        self.settings, self.coverage = settings, coverage
 
     def change(self, logits: np.ndarray, writing: Writing) -> np.ndarray:
         """Leave the logits as they are, or keep the `k` that come after the highest."""
@@ -180,8 +182,9 @@ class Contrast(Method):
     Document C, table A5, "Self-Debias Decoding"; Schick, Udupa & Schütze (2021), arXiv:2103.00453, section 4.
     """
 
-    def __init__(self, settings: SelfDebias):
-        self.settings, self.n_seen, self.p_bias = settings, 0, None
+    def __init__(self, settings: Decoding, text: str):
+        super().__init__(settings, text)
+        self.n_seen, self.p_bias = 0, None
 
     def change(self, logits: np.ndarray, writing: Writing) -> np.ndarray:
         """Add lambda times the difference of the two passes where it is below 0."""
@@ -197,19 +200,14 @@ class Guard(Method):
 
     Where every draw was rejected, what is left is drawn from without a further question.
 
-    Parameters
-    ----------
-    settings : ExplanationGuard
-    text : str
-        What is written about.
-
     References
     ----------
     Document C, table A5, "Local-Explanation Guard", which prints no question and no rules.
     """
 
-    def __init__(self, settings: ExplanationGuard, text: str):
-        self.settings, self.source, self.n_seen = settings, text, 0
+    def __init__(self, settings: Decoding, text: str):
+        super().__init__(settings, text)
+        self.n_seen = 0
         self.rules = [re.compile(rule, re.IGNORECASE) for rule in settings.rejects]
 
     def change(self, logits: np.ndarray, writing: Writing) -> np.ndarray:
@@ -234,26 +232,22 @@ class Guard(Method):
         return any(rule.search(explanation) for rule in self.rules)
 
 
-def method_of(settings, text: str) -> Method:
+METHODS = {
+    "forced_balanced_coverage": BalancedCoverage,
+    "weighted_token_decoding": WeightedTokens,
+    "mirostat": SurpriseControl,
+    "rejection_sampling": Rejection,
+    "self_debias": Contrast,
+    "explanation_guard": Guard,
+}
+
+
+def method_of(settings: Decoding, text: str) -> Method:
     """Return the method that changes logits as settings say, for one text that is written about.
 
     Attention-Sort changes what is asked, and no logits.
     """
-    match settings:
-        case ForcedBalancedCoverage():
-            return BalancedCoverage(settings, Coverage(text))
-        case WeightedTokenDecoding():
-            return WeightedTokens(settings, Coverage(text))
-        case Mirostat():
-            return SurpriseControl(settings)
-        case RejectionSampling():
-            return Rejection(settings, Coverage(text))
-        case SelfDebias():
-            return Contrast(settings)
-        case ExplanationGuard():
-            return Guard(settings, text)
-        case _:
-            return Method()
+    return METHODS.get(settings.method, Method)(settings, text)
 
 
 def sorted_by_attention(n: int, attended: Callable[[Sequence[int]], Sequence[float]], iterations: int) -> list[int]:

@@ -2,39 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
+from ingest.local.llm import LocalLlm
 from ingest.local.methods import Method, log_softmax
 
 SHORTEST_PIECE = 3  # letters of a token that begins a word: shorter ones begin too many others
-
-
-class Passed(Protocol):
-    """A text that an LLM has read, and is told more of."""
-
-    logits: np.ndarray
-
-    def add(self, ids: Sequence[int]) -> None:
-        """Read more tokens; `logits` are those of the next one."""
-
-
-class Llm(Protocol):
-    """What is asked of an LLM that writes."""
-
-    end_ids: frozenset[int]
-    token_texts: list[str]
-    tokens_by_text: dict[str, list[int]]  # in small letters, without spaces around
-
-    def begin(self, ids: Sequence[int]) -> Passed:
-        """Read the tokens of a text."""
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of tokens."""
-
-    def encode(self, texts: Sequence[str], *, special: bool = True) -> list[list[int]]:
-        """Return the tokens of texts."""
 
 
 class Stopped(Exception):
@@ -59,7 +33,7 @@ class Draft:
 
     Parameters
     ----------
-    llm : Llm
+    llm : LocalLlm
     prompt : callable
         From a prefix to the tokens of what was asked, with the prefix before it.
     question : callable
@@ -70,8 +44,8 @@ class Draft:
     """
 
     def __init__(
-        self, llm: Llm, prompt: Callable[[str], list[int]], question: Callable[[str], list[int]], temperature: float,
-        rng: np.random.Generator,
+        self, llm: LocalLlm, prompt: Callable[[str], list[int]], question: Callable[[str], list[int]],
+        temperature: float, rng: np.random.Generator,
     ):  # fmt: skip
         self.llm, self.prompt, self.question = llm, prompt, question
         self.temperature, self.rng = temperature, rng

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-import numpy as np
-
+from ingest.local.llm import problem_of
 from ingest.measuring import N_AT_A_TIME
 from ingest.measuring.vectors import NO_WORDS, Vector, mean_of_windows, windows
 from ingest.warehouse import UserError, printable
@@ -40,8 +39,9 @@ class E5:
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(place, trust_remote_code=False)
             self._model = transformers.AutoModel.from_pretrained(place, trust_remote_code=False).eval()
         except (OSError, ValueError) as error:
-            problem = printable((str(error).splitlines() or [type(error).__name__])[0])
-            raise UserError(f"e5 cannot measure, since {printable(place)} cannot be loaded: {problem}") from None
+            raise UserError(
+                f"e5 cannot measure, since {printable(place)} cannot be loaded: {problem_of(error)}"
+            ) from None
         self.version = f"{place}@{getattr(self._model.config, '_commit_hash', None) or 'unknown'}"
 
     def vectors(self, texts: Sequence[str]) -> list[Vector]:
@@ -62,4 +62,4 @@ class E5:
             with torch.inference_mode():
                 states = self._model(input_ids=torch.tensor([ids])).last_hidden_state
             directions.append(states[0].mean(dim=0).float().numpy())
-        return mean_of_windows(np.array(directions), [len(window) for window in of_text])
+        return mean_of_windows(directions, [len(window) for window in of_text])

@@ -16,7 +16,7 @@ from ingest.land.models import query_of
 from ingest.land.raw import TABLES, prepare_raw
 from ingest.measuring import DEFAULT
 from ingest.measuring.tfidf import TfIdf
-from ingest.measuring.vectors import NO_WORDS, NOT_FINITE, Vector, cosine
+from ingest.measuring.vectors import NO_WORDS, NOT_FINITE, cosine
 from ingest.paradigms.thirds import LANDED, N_PARTS, thirds
 from ingest.warehouse import UserError, connect, printable, warehouse_path
 
@@ -255,17 +255,16 @@ def _texts(trial_ids):
 
 
 def _make_text(trial_id, answer, status, reason, source):
-    if status:
-        return Text(trial_id, reason=reason or status)
-    if not answer:
-        return Text(trial_id, reason=EMPTY)
-    if source is None:
-        return Text(trial_id, reason=NO_SOURCE)
-    if not source.strip():
-        return Text(trial_id, reason=EMPTY_SOURCE)
-    cut = thirds(source)
-    if cut is None:
-        return Text(trial_id, reason=SHORT_SOURCE)
+    cut = thirds(source or "")
+    why_not = {
+        reason or status: status,
+        EMPTY: not answer,
+        NO_SOURCE: source is None,
+        EMPTY_SOURCE: not (source or "").strip(),
+        SHORT_SOURCE: cut is None,
+    }
+    if reason := next((reason for reason, is_so in why_not.items() if is_so), None):
+        return Text(trial_id, reason=reason)
     return Text(trial_id, answer, *cut)
 
 
@@ -293,12 +292,8 @@ def _rows(study, instrument, texts):
 def _measured(entry, place, vectors):
     if entry.reason:
         return {"value": None, "reason": entry.reason, "n_windows": None}
-    all_of_it: list[Vector] = [vectors[text] for text in (entry.answer, *entry.parts)]
+    answer, *parts = vectors = [vectors[text] for text in (entry.answer, *entry.parts)]
     # one third without a direction leaves none of the three to compare
-    reason = next((vector.reason for vector in all_of_it if vector.reason), None)
-    answer, third = all_of_it[0], all_of_it[1 + place]
-    return {
-        "value": None if reason else cosine(answer, third),
-        "reason": reason,
-        "n_windows": third.n_windows,
-    }
+    reason = next((vector.reason for vector in vectors if vector.reason), None)
+    value = None if reason else cosine(answer, parts[place])
+    return {"value": value, "reason": reason, "n_windows": parts[place].n_windows}

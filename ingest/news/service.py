@@ -211,22 +211,22 @@ class NewsService:
                     raise self._failed("gives no more results, and says that there are more")
                 parameters, number, read, n_repeated, most, last = parameters | {"to": until}, 1, set(), 0, 0, None
                 continue
-            given, n_in_all = page
+            entries, n_in_all = page
             most = max(most, n_in_all or 0)
-            if not given or given == last:
+            if not entries or entries == last:
                 if len(read) + n_repeated < most:
                     raise self._failed(f"says that there are {most:,} articles, and gave {len(read):,}")
                 return
-            yield given
-            times = [_time_of(article, now) for article in given]
+            yield entries
+            times = [_time_of(article, now) for article in entries]
             # an article from before what was asked for, such as a removed one of 1970, says nothing of what is left
             oldest = min([time for time in [oldest, *times] if time and time >= since], default=None)
             # pages that overlap say an article twice: it counts once; one that a page itself repeats hides no other
-            named = {json.dumps((isinstance(article, dict) and article.get("url")) or article) for article in given}
-            read, n_repeated = read | named, n_repeated + len(given) - len(named)
-            number, last = number + 1, given
+            named = {json.dumps((isinstance(article, dict) and article.get("url")) or article) for article in entries}
+            read, n_repeated = read | named, n_repeated + len(entries) - len(named)
+            number, last = number + 1, entries
             # after a full page there may be more, whatever the service says that there is in all
-            if n_in_all is not None and len(read) + n_repeated >= most and len(given) < PAGE_SIZE:
+            if n_in_all is not None and len(read) + n_repeated >= most and len(entries) < PAGE_SIZE:
                 return
         raise self._failed(f"gives page after page, {MOST_PAGES:,} by now: name a later day with --since")
 
@@ -247,10 +247,10 @@ class NewsService:
                 raise self._failed(f"refused the key that the environment variable {KEY} holds")
             told = (self.redaction.of_error(str(text)) for text in (code, answer.get("message")) if text)
             raise self._failed(f"answered with an error, {': '.join(map(printable, told))}")
-        given, n_in_all = answer.get("articles"), answer.get("totalResults")
-        if not isinstance(given, list):
+        entries, n_in_all = answer.get("articles"), answer.get("totalResults")
+        if not isinstance(entries, list):
             raise self._failed("answered without a list of articles")
-        return given, n_in_all if type(n_in_all) is int else None
+        return entries, n_in_all if type(n_in_all) is int else None
 
     def _ask(self, parameters):
         """Ask until there is an answer that is no request to wait."""

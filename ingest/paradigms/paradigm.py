@@ -549,8 +549,8 @@ class Paradigm(Part):
             for vignette, arm in itertools.product(self.vignettes, self.arms):
                 if answers and set(answers) >= set(self._answers_in(vignette, arm)):
                     key = next(key for key, of_key in self.measures.items() if of_key is measure)
-                    always = f"measures: {name} is of all the answers in arm {arm}, so it would always be 1 there"
-                    raise Mistake(always, "measures", key)
+                    sentence = f"measures: {name} is of all the answers in arm {arm}, so it would always be 1 there"
+                    raise Mistake(sentence, "measures", key)
         if labels and any(measure.truth == "correct" for measure in self.measures.values()):
             self.check_correct(labels, "the answers")
 
@@ -630,8 +630,8 @@ class Paradigm(Part):
                     raise Mistake(f"simulated: {unknown[0]} is none of the answers in arm {arm}", *at, unknown[0])
                 if min(shares.values()) < -1e-9 or not math.isclose(sum(shares.values()), 1):
                     listing = ", ".join(f"{answer} {share:g}" for answer, share in shares.items())
-                    are = f"simulated: the shares in arm {arm}{of_item} are {listing}"
-                    raise Mistake(f"{are}: they should come to 1, with none below 0", *at)
+                    shares_in_arm = f"simulated: the shares in arm {arm}{of_item} are {listing}"
+                    raise Mistake(f"{shares_in_arm}: they should come to 1, with none below 0", *at)
 
     def _item_factors(self):
         """Return the factors of the items, each with the words that name its first item; none where none are stated."""

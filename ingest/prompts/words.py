@@ -35,8 +35,3 @@ def texts_in(content: object) -> Iterator[str]:
         yield content
     for part in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
         yield from texts_in(part)
-
-
-def has_blank(content: object) -> bool:
-    """Tell whether braces without a name stand in a text, or in any text within what is given."""
-    return any(map(BLANK.search, texts_in(content)))

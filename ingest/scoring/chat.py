@@ -1,26 +1,16 @@
 """Put questions to an LLM as people do who chat with it: each prompt a person's message in the LLM's chat template."""
 
 import hashlib
-from typing import Protocol
 
 from ingest.local import CANNOT_BE_ASKED
+from ingest.local.llm import LocalLlm, problem_of
 from ingest.scoring.questions import Chat, ChatQuestions, Questions
 from ingest.warehouse import UserError, printable
 
 INSTEAD = "without --chat its prompts are put as they are"
 
 
-class Chatting(Protocol):
-    """What is asked of an LLM that people chat with."""
-
-    name: str
-    chat_template: str | None
-
-    def in_chat(self, message: str) -> str:
-        """Return the text of a chat that a person begins with a message, up to where the reply begins."""
-
-
-def in_chat(llm: Chatting, questions: Questions) -> ChatQuestions:
+def in_chat(llm: LocalLlm, questions: Questions) -> ChatQuestions:
     """Return the questions as they are put in the chat template of an LLM; why they cannot be is one sentence.
 
     What a template writes around the messages has to be the same for all of them, and each has to stand there as it is,
@@ -33,9 +23,8 @@ def in_chat(llm: Chatting, questions: Questions) -> ChatQuestions:
     try:
         chats = [llm.in_chat(message) for message in messages]
     except Exception as error:  # a template is a program of its own, and may raise anything
-        problem = printable((str(error).splitlines() or [type(error).__name__])[0])
         raise UserError(
-            f"the chat template of {name} cannot put a message: {problem}; {INSTEAD}", CANNOT_BE_ASKED
+            f"the chat template of {name} cannot put a message: {problem_of(error)}; {INSTEAD}", CANNOT_BE_ASKED
         ) from None
     before, _, after = chats[0].partition(messages[0])
     if any(chat != f"{before}{message}{after}" for message, chat in zip(messages, chats, strict=True)):

@@ -9,12 +9,11 @@ LLM can do and which is right by definition: a few targets are scored so first, 
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
-from ingest.local.llm import OutOfMemory
-from ingest.scoring.targets import TARGETS, Reading, Spelling, Tokenizer, spelled
+from ingest.local.llm import LocalLlm, OutOfMemory
+from ingest.scoring.targets import TARGETS, Reading, Spelling, spelled
 
 Scores = dict[tuple[str, int], np.ndarray]  # by rule and target: the log-probability of each of its ids, in nats
 CHECKED = (10, 50, 100)  # targets; the last ones of a tree see what they must not where its mask is not heeded
@@ -25,35 +24,6 @@ TOLERANCES = {"float64": 1e-8, "float32": 1e-3, "float16": 0.03, "bfloat16": 0.2
 
 class NotFinite(Exception):
     """A log-probability is no number, or infinite."""
-
-
-class Llm(Tokenizer, Protocol):
-    """What is asked of an LLM; `logits` are whatever its `log_probabilities` reads."""
-
-    dtype: str
-
-    def forward(self, ids: np.ndarray, positions: np.ndarray, mask: np.ndarray, n_last: int) -> Any:
-        """Return the logits of the last places of texts, shape (texts, n_last, vocabulary).
-
-        `ids` and `positions` have the shape (texts, places), `mask` (texts, places, places): whether a place, in the
-        second dimension, sees another one, in the third.
-        """
-
-    def forward_plain(self, ids: Sequence[int]) -> Any:
-        """Return the logits of one text, asked for as everybody asks, shape (1, places, vocabulary)."""
-
-    def forward_after(self, stem: Sequence[int], tails: Sequence[Sequence[int]]) -> Any:
-        """Return the logits of texts that follow the same one, shape (tails, places of the longest, vocabulary)."""
-
-    def log_probabilities(self, logits: Any, rows: list[int], places: list[int], ids: list[int]) -> np.ndarray:
-        """Return the log-probability of each id at its row and place, in nats."""
-
-
-def log_probabilities(logits: np.ndarray, rows: list[int], places: list[int], ids: list[int]) -> np.ndarray:
-    """Read log-probabilities off logits that are an array."""
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    totals = np.log(np.exp(shifted).sum(axis=-1))
-    return shifted[rows, places, ids] - totals[rows, places]
 
 
 class Tree:
@@ -96,7 +66,7 @@ class Tree:
         return sees
 
 
-def by_tree(llm: Llm, spellings: Sequence[Spelling]) -> list[Scores]:
+def by_tree(llm: LocalLlm, spellings: Sequence[Spelling]) -> list[Scores]:
     """Score prompts in one pass; the trees are put flush with the end, where all the logits that are read stand."""
     trees = [Tree(spelling) for spelling in spellings]
     width, n_last = max(len(tree.ids) for tree in trees), max(tree.n_last for tree in trees)
@@ -116,7 +86,7 @@ def by_tree(llm: Llm, spellings: Sequence[Spelling]) -> list[Scores]:
     return _cut(values, [tree.readings for tree in trees])
 
 
-def by_cache(llm: Llm, spellings: Sequence[Spelling], n_tails: "AtATime | None" = None) -> list[Scores]:
+def by_cache(llm: LocalLlm, spellings: Sequence[Spelling], n_tails: "AtATime | None" = None) -> list[Scores]:
     """Score prompts one after the other: what their texts share in one pass, and what follows in as few as fit."""
     n_tails = n_tails or AtATime(MOST_TAILS)
     return [_after_a_stem(llm, spelling, n_tails) for spelling in spellings]
@@ -153,7 +123,7 @@ def _after_a_stem(llm, spelling, n_tails):
     return _cut(log_values, [spelling.readings])[0]
 
 
-def one_by_one(llm: Llm, spellings: Sequence[Spelling], targets: Iterable[int] = TARGETS) -> list[Scores]:
+def one_by_one(llm: LocalLlm, spellings: Sequence[Spelling], targets: Iterable[int] = TARGETS) -> list[Scores]:
     """Score some targets after prompts, each whole text in a pass of its own."""
     return [_by_itself(llm, spelling, targets) for spelling in spellings]
 
@@ -212,7 +182,7 @@ def refuse_infinite(values: np.ndarray, target: int) -> None:
 WAYS = {"tree": by_tree, "cache": by_cache, "one_by_one": one_by_one}
 
 
-def right_way(llm: Llm, spelling: Spelling) -> str:
+def right_way(llm: LocalLlm, spelling: Spelling) -> str:
     """Return the name of the fastest way that scores targets after a prompt as one text at a time does.
 
     What an architecture refuses is as little of a way as what it gets wrong, so any error of a faster way counts.

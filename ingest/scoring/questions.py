@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ingest.texts.files import plain
+from ingest.texts.files import plain, text_of
 from ingest.texts.yaml_text import line_of, read_yaml
 from ingest.warehouse import UserError, printable
 
@@ -155,9 +155,8 @@ class ChatQuestions(Questions):
 
 def prompt_of(question: Question, anchor: int, coalition: frozenset[str]) -> str:
     """Render a prompt from the fields that are there; one anchor fills both places."""
-    fields = {"scene": question.scene, "comparative": question.comparative, "absolute": question.absolute}
-    fields["anchor"] = str(anchor)
-    return TEMPLATE.format(**{name: text if name in coalition else "" for name, text in fields.items()}).strip()
+    fields = question.model_dump() | {"anchor": str(anchor)}
+    return TEMPLATE.format(**{name: fields[name] if name in coalition else "" for name in PLAYERS}).strip()
 
 
 def question_of(variation: str) -> str:
@@ -182,13 +181,7 @@ def load_questions(path: Path | None = None) -> Questions:
 
 
 def _read(path):
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{printable(path)} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{printable(path)} cannot be read: it is not UTF-8") from None
-    tree, content = read_yaml(text, printable(path))
+    tree, content = read_yaml(text_of(path), printable(path))
     try:
         return Questions.model_validate(content)
     except ValidationError as error:
@@ -197,7 +190,6 @@ def _read(path):
         where = f"{printable(path)}:{line_of(tree, location)}" if tree else printable(path)
         place = ".".join(map(str, location)) or "the file"
         raise UserError(
-            f"{where} is no file of questions: {printable(place)}: "
-            f"{printable(plain(first))}; {SHIPPED.relative_to(SHIPPED.parents[3])} is an "
-            "example"
+            f"{where} is no file of questions: {printable(place)}: {printable(plain(first))}; "
+            f"{SHIPPED.relative_to(SHIPPED.parents[3])} is an example"
         ) from None

@@ -12,29 +12,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Protocol
 
 from ingest.ask.spool import SCORES, Spool, records_of, spool_folder
 from ingest.local import CANNOT_BE_ASKED
-from ingest.local.llm import OutOfMemory
+from ingest.local.llm import LocalLlm, OutOfMemory
 from ingest.scoring.passes import WAYS, AtATime, NotFinite, refuse_infinite, right_way
-from ingest.scoring.passes import Llm as Passed
 from ingest.scoring.questions import Questions
 from ingest.scoring.targets import Spelling, Targets
 from ingest.warehouse import UserError, printable
 
 N_NAMED = 12  # characters of the hash in the name of a scoring
-
-
-class Llm(Passed, Protocol):
-    """An LLM, and what is kept of it beside its scores."""
-
-    name: str
-    revision: str
-    device: str
-    tokenizer_hash: str
-    versions: dict[str, str]
-    n_at_a_time: int
 
 
 @dataclass(frozen=True)
@@ -44,7 +31,7 @@ class Scoring:
     Another LLM, revision, number format or question is another one, and so is a chat instead of prompts as they are.
     """
 
-    llm: Llm
+    llm: LocalLlm
     questions: Questions
 
     @property
@@ -68,10 +55,7 @@ class Scoring:
             "session": uuid.uuid4().hex,
             "started_at": datetime.now(UTC).isoformat(),
             "llm": self.llm.name,
-            "revision": self.llm.revision,
-            "dtype": self.llm.dtype,
-            "device": self.llm.device,
-            "tokenizer_hash": self.llm.tokenizer_hash,
+            **{name: getattr(self.llm, name) for name in ("revision", "dtype", "device", "tokenizer_hash")},
             "versions": {"bais": version("bais"), **self.llm.versions},
             "questions": self.questions.model_dump(mode="json"),
         }
@@ -89,7 +73,7 @@ class Outcome:
 
 
 def score(
-    llm: Llm, questions: Questions, on_progress: Callable[[int, int], None] = lambda n_done, n_all: None
+    llm: LocalLlm, questions: Questions, on_progress: Callable[[int, int], None] = lambda n_done, n_all: None
 ) -> Outcome:
     """Score what is not in the spool yet, and return what came of it; what keeps an LLM from it is one sentence."""
     scoring = Scoring(llm, questions)

@@ -10,8 +10,8 @@ how a text begins: the tokenizer adds nothing, neither to the whole text nor, un
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
+from ingest.local.llm import LocalLlm
 from ingest.warehouse import UserError, printable
 
 TARGETS = range(101)
@@ -21,15 +21,6 @@ RULES = ("published", "aligned")
 def spelled(target: int) -> str:
     """Write a target as it is scored."""
     return f"{target}%"
-
-
-class Tokenizer(Protocol):
-    """What is asked of a tokenizer."""
-
-    unknown_id: int | None
-
-    def encode(self, texts: Sequence[str], *, special: bool = True) -> list[list[int]]:
-        """Tokenise texts, each with what the tokenizer puts at the beginning or end of a text unless told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +50,7 @@ class Spelling:
 class Targets:
     """The targets as one tokenizer spells them, after prompts as they are or at the beginning of a reply in a chat."""
 
-    def __init__(self, tokenizer: Tokenizer, *, in_chat: bool = False):
+    def __init__(self, tokenizer: LocalLlm, *, in_chat: bool = False):
         self.tokenizer, self.in_chat = tokenizer, in_chat
         texts = [spelled(target) for target in TARGETS]
         self.alone = [tuple(ids) for ids in self._encode(texts)]

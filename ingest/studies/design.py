@@ -192,8 +192,8 @@ class Design:
             for item in self.items_of(vignette):
                 places[tuple(anchors.get((llm, vignette, item), ()))].append((llm, vignette, item))
             for technique, arms in itertools.product(self.techniques_of(vignette), places):
-                also = ["none"] if not self.paradigms and self._is_also_unanchored(technique) else []
-                blocks.append((places[arms], [technique], self.study.temperatures, [*also, *arms]))
+                unanchored = ["none"] if not self.paradigms and self._is_also_unanchored(technique) else []
+                blocks.append((places[arms], [technique], self.study.temperatures, [*unanchored, *arms]))
 
         def cell(place, technique, temperature, arm):
             return self._cell(*place[:2], technique, temperature, arm, place[2], anchors.get(place, {}).get(arm))
@@ -240,7 +240,8 @@ class Design:
     def hangs_on_answers(self, vignette: str, arm: str | None = None) -> bool:
         """Tell whether the anchors of a vignette, or that of an arm, are known only when baselines are answered."""
         anchors = self.anchors_of(vignette)
-        return any(anchors[name].hangs_on_answers for name in anchors if arm in (None, name))
+        named = anchors.values() if arm is None else filter(None, [anchors.get(arm)])
+        return any(anchor.hangs_on_answers for anchor in named)
 
     def arms_to_decide(self, vignette: str) -> list[str]:
         """Return the directions or arms of a vignette whose anchors are decided while it is asked."""
@@ -255,8 +256,8 @@ class Design:
     def plain_techniques(self, vignette: str) -> list[str]:
         """Return the techniques that are asked in the arm that others hang on: mostly none is."""
         has_base = self.base_of(vignette) or self.study.baselines
-        also = [name for name in self.techniques_of(vignette) if self._is_also_unanchored(name)]
-        return [*dict.fromkeys([NO_TECHNIQUE, *also] if has_base else also)]
+        unanchored = [name for name in self.techniques_of(vignette) if self._is_also_unanchored(name)]
+        return [*dict.fromkeys([NO_TECHNIQUE, *unanchored] if has_base else unanchored)]
 
     def _is_also_unanchored(self, technique):
         return self.techniques[technique].get("is_also_unanchored", False)

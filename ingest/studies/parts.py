@@ -144,8 +144,8 @@ def _in_order(steps):
     for number, step in enumerate(steps):
         later = [reply for reply in numbers_in(placeholders(step.prompt), REPLY) if reply > number]
         if later:
-            few = {0: "no reply comes", 1: "only one reply comes"}
-            n_before = few.get(number, f"only {number} replies come")
+            counts = {0: "no reply comes", 1: "only one reply comes"}
+            n_before = counts.get(number, f"only {number} replies come")
             raise ValueError(f"step {number + 1} names {{reply_{later[0]}}}, and {n_before} before it")
     return steps
 

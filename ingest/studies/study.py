@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from ingest.paradigms.judges import Judging
 from ingest.paradigms.paradigm import ANCHORING, NO_TECHNIQUE, PARTS, Paradigm, WrongItems, load_paradigm
 from ingest.prompts import ANSWER_FORMATS, names_cutoff, placeholders, shipped, words_named
-from ingest.prompts.words import has_blank
+from ingest.prompts.words import BLANK, texts_in
 from ingest.studies.llms import Endpoint, Llm, _full_llm, knowledge_cutoffs
 from ingest.studies.parts import Anchors, FullTechnique, FullVignette, Limits, StoppingRule, is_for
 from ingest.texts.files import Finite, Mistake, Name, Part, Temperature, parse_checked, perhaps, refuse_twice, text_of
@@ -163,8 +163,9 @@ class Study(Part):
 
     @property
     def all_llms(self) -> list[Llm]:
-        """The LLMs that are asked."""
-        return self.llms
+        """The LLMs that are asked: those under study, and the judges."""
+        judges = getattr(self, "judges", None)
+        return [*{llm.llm: llm for llm in [*self.llms, *(judges.llms if judges else ())]}.values()]
 
     @property
     def are_simulated(self) -> bool:
@@ -179,7 +180,7 @@ class Study(Part):
             "name between them, as in {case_text}, or take them out."
             for kind, entries in (("vignette", self.vignettes), ("technique", self.techniques))
             for entry in entries
-            if has_blank(entry)
+            if any(map(BLANK.search, texts_in(entry)))
         ]
         bare = [
             "No technique can be compared with the plain question: add no_technique to the techniques, or nothing will "
@@ -318,12 +319,6 @@ class ParadigmStudy(Study):
     def judged_paradigms(self) -> list[Paradigm]:
         """The paradigms whose texts judges may be shown: those that ask for texts, or else all."""
         return [paradigm for paradigm in self.paradigm if paradigm.answer.kind == "text"] or self.paradigm
-
-    @property
-    def all_llms(self) -> list[Llm]:
-        """The LLMs that are asked: those under study, and the judges."""
-        judges = self.judges.llms if self.judges else []
-        return [*{llm.llm: llm for llm in [*self.llms, *judges]}.values()]
 
 
 class _Inline(Part):

@@ -3,7 +3,7 @@ select
     trial_id,
     kind,
     number_if_recorded as number,
-    text_hash,
+    response_text as text_hash,
     item,
     judged,
     repeat,

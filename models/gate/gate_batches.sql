@@ -32,6 +32,7 @@ defined as (
         -- an archive declares nothing
         case when batches.source != 'recorded' then batches.definition end as declared,
         coalesce(batches.vignette_version, 1) as vignette_version,
+        batches.technique_versions,
         list_filter(
             from_json(batches.definition -> '$.vignettes', '["json"]'),
             lambda entry: (entry ->> '$.vignette') = audited.vignette
@@ -45,7 +46,12 @@ defined as (
 looked_at as (
     select * from defined
     union all
-    select defined.* replace (batches.batch_id as batch_id, false as is_new) from batches
+    select
+        defined.*
+        replace (
+            batches.batch_id as batch_id, batches.technique_versions as technique_versions, false as is_new
+        )
+    from batches
     semi join published using (batch_id)
     inner join defined
         on
@@ -60,6 +66,7 @@ select
     vignette,
     loaded_at,
     is_new,
+    technique_versions,
     declared is null as is_archive,
     case
         when (anchors -> '$.fixed') is not null then 'fixed'

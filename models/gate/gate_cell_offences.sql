@@ -1,5 +1,25 @@
 -- One row per audited cell and thing that is wrong with it as a whole: `value` is held against the threshold, `n` is
--- how many offend. Each column of `wrong` is a check of ingest/gate.yaml, null where all is well.
+-- how many offend. The table says of each check of ingest/gate.yaml when something is wrong, both numbers, and what.
+{% set offences = [
+    ('refused', "n_trials >= fewest and n_refused > 0", "n_refused / n_trials", "n_refused",
+        "n_refused || ' of ' || n_trials"),
+    ('unparsed', "n_trials >= fewest and n_unparsed > 0", "n_unparsed / n_trials", "n_unparsed",
+        "n_unparsed || ' of ' || n_trials"),
+    ('failed', "n_trials >= fewest and n_failed > 0", "n_failed / n_trials", "n_failed",
+        "n_failed || ' of ' || n_trials"),
+    ('unparsed_of_batch', "n_unparsed > 0", "n_unparsed / n_trials", "n_unparsed",
+        "n_unparsed || ' of ' || n_trials || ' could not be read'"),
+    ('rerun_until_enough',
+        "is_archive and n_answered between fewest_of_an_archive and fewest_of_an_archive + 10
+        and n_trials >= rerun * n_answered",
+        "n_trials / n_answered", "n_trials - n_answered", "n_trials || ' asked until ' || n_answered || ' answered'"),
+    ('below_minimum',
+        "is_complete_phase and n_together < coalesce(
+            minimum * greatest(n_temperatures, 1) * greatest(n_items, 1), fewest_of_an_archive
+        )",
+        1, 1, "n_together || ' trials'"),
+    ('upstream_providers', "n_upstreams > 1", "n_upstreams", "n_upstreams", "n_upstreams || ' upstream providers'"),
+] %}
 with settings as (
     select fewest, minimum as fewest_of_an_archive, rerun from {{ source('gate', 'settings') }}
 ),
@@ -59,43 +79,13 @@ wrong as (
         technique,
         arm,
         direction,
-        sample,
-        {% for status in ('refused', 'unparsed', 'failed') %}
-        case when n_trials >= fewest and n_{{ status }} > 0 then {
-                    'value': n_{{ status }} / n_trials,
-                    'n': n_{{ status }},
-                    'detail': n_{{ status }} || ' of ' || n_trials
-                }
-        end as {{ status }},
+        {% for check, condition, value, n, words in offences %}
+        case
+            when {{ condition }}
+                then struct_pack(value := ({{ value }})::double, n := ({{ n }})::bigint, detail := {{ words }})
+        end as {{ check }},
         {% endfor %}
-        case when n_unparsed > 0 then {
-                    'value': n_unparsed / n_trials,
-                    'n': n_unparsed,
-                    'detail': n_unparsed || ' of ' || n_trials || ' could not be read'
-                }
-        end as unparsed_of_batch,
-        case
-            when
-                is_archive and n_answered between fewest_of_an_archive and fewest_of_an_archive + 10
-                and n_trials >= rerun * n_answered
-                then {
-                        'value': n_trials / n_answered,
-                        'n': n_trials - n_answered,
-                        'detail': n_trials || ' asked until ' || n_answered || ' answered'
-                    }
-        end as rerun_until_enough,
-        case
-            when
-                is_complete_phase
-                and n_together < coalesce(
-                    minimum * greatest(n_temperatures, 1) * greatest(n_items, 1), fewest_of_an_archive
-                )
-                then { 'value': 1::double, 'n': 1::bigint, 'detail': n_together || ' trials' }
-        end as below_minimum,
-        case
-            when n_upstreams > 1
-                then { 'value': n_upstreams::double, 'n': n_upstreams, 'detail': n_upstreams || ' upstream providers' }
-        end as upstream_providers
+        sample
     from cells
     cross join settings
     inner join together using (cell)

@@ -20,10 +20,6 @@ answers as (
     select kind, number from {{ ref('gate_answers') }}
 ),
 
-technique_versions as (
-    select batch_id, technique_versions from {{ ref('stg_batches') }}
-),
-
 batches as (
     select * exclude (ends, models, techniques, written_numbers, case_numbers) from {{ ref('gate_batches') }}
 ),
@@ -48,7 +44,6 @@ kinds as (
         ) as in_cell
     from grouped
     inner join batches using (batch_id, study, vignette)
-    left join technique_versions using (batch_id)
     left join baselines using (study, vignette, llm)
 ),
 
@@ -60,26 +55,23 @@ numbered as (
     from kinds
 ),
 
-anchors as (
-    select cell, anchor_value, sum(n) as n from numbered
-    where anchor_value is not null
-    group by all
+weighed as (
+    select
+        *,
+        sum(n) over (partition by cell, anchor_value) as n_with_anchor,
+        sum(n) over (partition by cell, prompt_hash) as n_with_prompt
+    from numbered
 ),
 
-most_frequent_anchors as (
-    select cell, first(anchor_value order by n desc, anchor_value asc) as most_frequent_anchor from anchors
-    group by all
-),
-
-prompts as (
-    select cell, prompt_hash, sum(n) as n from numbered
-    where prompt_hash is not null
-    group by all
-),
-
-usual_prompts as (
-    select cell, first(prompt_hash order by n desc, prompt_hash asc) as usual_prompt from prompts
-    group by all
+most_frequent as (
+    select
+        cell,
+        first(anchor_value order by n_with_anchor desc, anchor_value asc) filter (where anchor_value is not null)
+            as most_frequent_anchor,
+        first(prompt_hash order by n_with_prompt desc, prompt_hash asc) filter (where prompt_hash is not null)
+            as usual_prompt
+    from weighed
+    group by cell
 ),
 
 usual_numbers as (
@@ -103,7 +95,6 @@ anchors_by_protocol as (
 )
 
 select *, coalesce(anchor_by_protocol, most_frequent_anchor) as usual_anchor from numbered
-left join most_frequent_anchors using (cell)
-left join usual_prompts using (cell)
+left join most_frequent using (cell)
 left join usual_numbers using (cell)
 left join anchors_by_protocol using (study, vignette, llm, direction)

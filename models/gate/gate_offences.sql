@@ -1,5 +1,77 @@
 -- One row per audited trial and thing that is wrong with it, in words. Each column of `wrong` is a check of
--- ingest/gate.yaml, a reason of seeds/flag_reasons.csv, or both, null where all is well.
+-- ingest/gate.yaml, a reason of seeds/flag_reasons.csv, or both, null where all is well: of most this table says when
+-- something is wrong, and what.
+{% set offences = [
+    ('missing_field', "true", "'without ' || nullif(concat_ws(', ',
+        case when trim(vignette) = '' then 'vignette' end,
+        case when trim(technique) = '' then 'technique' end,
+        case when trim(llm) = '' then 'llm' end,
+        case when source != 'recorded' and prompt_hash is null then 'prompt_hash' end,
+        case when source != 'recorded' and asked_at is null then 'asked_at' end,
+        case when is_anchored and anchor_value is null then 'anchor_value' end
+    ), '')"),
+    ('new_llm', "is_archive and llm not in (from known_llms)", "llm || ' is not in seeds/llms.csv'"),
+    ('unknown_llm', "not is_archive and not map_contains(models, llm_recorded)", "llm || ' is not in the study'"),
+    ('unknown_vignette', "domain = 'unknown'", "vignette || ' has neither a unit nor a range'"),
+    ('unknown_technique',
+        "technique not in (from known_techniques) and not coalesce(list_contains(techniques, technique), false)",
+        "technique || ' is neither in the study nor in seeds/techniques.csv'"),
+    ('temperature_out_of_range', "isnan(temperature) or temperature not between 0 and 2",
+        "'temperature ' || temperature"),
+    ('out_of_range', "status = 'out_of_range'",
+        "concat(
+            number, ' is not between ', coalesce(valid_min::varchar, 'any'),
+            ' and ', coalesce(valid_max::varchar, 'any')
+        )"),
+    ('factor_1000', is_a_thousand_off('factor'), "number || ' where ' || usual || ' is usual'"),
+    ('wrong_anchor', "is_anchored and anchor_value is not null and case rule
+        when 'fixed' then anchor_value != by_rule
+        when 'proportional'
+            then
+                anchor_value != floor(anchor_value)
+                or coalesce(abs(anchor_value - exact_anchor) > 0.5 + 1e-9, true)
+                -- the baseline may have been the mean of fewer answers
+                or abs(anchor_baseline - baseline) > greatest(
+                    baseline_share * abs(baseline), coalesce(baseline_se * sd_baseline / sqrt(anchor_n_trials), 0)
+                )
+    end", "concat(
+        'anchor ' || anchor_value,
+        ' is ' || round(anchor_value / nullif(baseline, 0), 2) || ' of the baseline ' || round(baseline, 2),
+        '; the rule for ' || direction || ' says ' || by_rule, ' (' || expected_anchor || ')'
+    )"),
+    ('other_anchor', "rule is null and is_anchored and anchor_value != usual_anchor",
+        "'anchor ' || anchor_value || '; '
+        || if(anchor_by_protocol is null, 'most of its cell have ', 'by the protocol its LLM gets ') || usual_anchor"),
+    ('baseline_with_anchor', "direction = 'none' and arm is null and anchor_value is not null",
+        "'called unanchored, with the anchor ' || anchor_value"),
+    ('other_prompt', "prompt_hash != usual_prompt",
+        "'prompt ' || prompt_hash || '; most of its cell have ' || usual_prompt"),
+    ('in_the_future', "greatest(asked_at, finished_at) > loaded_at + to_seconds(late_s)",
+        "concat('asked at ', asked_at, ' and loaded at ', loaded_at)"),
+    ('backwards', "finished_at < asked_at", "'asked at ' || asked_at || ' and finished at ' || finished_at"),
+    ('stale_flag', "is_flag_stale", "concat('outOfRange is ', flag_out_of_range, ' beside ', number)"),
+    ('mended_by_source', "is_mended", "concat('the source has replaced ', number_before, ' by ', number)"),
+    ('reading_differs', "is_read_otherwise",
+        "'recorded ' || coalesce(number::varchar, 'nothing')
+        || ', the text says ' || coalesce(number_said::varchar, status_said)"),
+    ('range_midpoint', "source != 'recorded' and note_read = 'range_midpoint' and status = 'answered'",
+        "concat('the midpoint ', number)"),
+    ('equals_anchor', "status = 'answered' and has_anchors and number = anchor_value",
+        "'the anchor, ' || anchor_value"),
+    ('equals_case_number', "status = 'answered' and has_case_numbers and list_contains(case_numbers, number)",
+        "number || ' is a number of the case text'"),
+    ('at_most_one', "status = 'answered' and has_ones and number <= 1",
+        "number || ' where ' || usual_number || ' is usual'"),
+    ('invalid_label', "answer_kind in ('choice', 'label') and status = 'unparsed'",
+        "'the reply names none of the answers that were offered, or two'"),
+    ('missing_pair', "n_lacking > 0",
+        "n_lacking || if(n_lacking = 1, ' other arm has', ' other arms have') || ' no answer to the item'"),
+    ('empty_text', "answer_kind = 'text' and status = 'unparsed'", "'the reply holds no text'"),
+    ('over_context', "tokens_of_call > window_tokens",
+        "tokens_of_call || ' tokens of question and answer, where ' || window_tokens || ' fit'"),
+    ('drift', "z is not null",
+        "'a mean of ' || round(mean_new, 2) || ' after ' || round(mean_old, 2) || ', z ' || round(z, 1)"),
+] %}
 with settings as (
     select * from {{ source('gate', 'settings') }}
 ),
@@ -74,26 +146,17 @@ trials as not materialized (
 ),
 
 -- where nobody knows the protocol of an archive, what most trials of the vignette have is the yardstick, for a warning
-asked_at_parts as (
-    select study, vignette, direction, anchor_at, sum(n) as n from kinds
-    where rule is null and by_rule is null
-    group by all
-),
-
 asked_with as (
-    select study, vignette, direction, anchor_value, sum(n) as n from kinds
-    where rule is null and by_rule is null
-    group by all
-),
-
-usual_parts as (
     select
         study,
         vignette,
         direction,
-        first(anchor_at order by n desc, anchor_at asc) filter (where anchor_at is not null) as usually_at
-    from asked_at_parts
-    group by all
+        anchor_at,
+        anchor_value,
+        sum(n) over (partition by study, vignette, direction, anchor_at) as n_at,
+        sum(n) over (partition by study, vignette, direction, anchor_value) as n_with
+    from kinds
+    where rule is null and by_rule is null
 ),
 
 most_frequent as (
@@ -101,10 +164,10 @@ most_frequent as (
         study,
         vignette,
         direction,
-        any_value(usually_at) as usually_at,
-        first(anchor_value order by n desc, anchor_value asc) filter (where anchor_value is not null) as usual_for_all
+        first(anchor_at order by n_at desc, anchor_at asc) filter (where anchor_at is not null) as usually_at,
+        first(anchor_value order by n_with desc, anchor_value asc) filter (where anchor_value is not null)
+            as usual_for_all
     from asked_with
-    left join usual_parts using (study, vignette, direction)
     group by all
 ),
 
@@ -204,70 +267,9 @@ wrong as (
         study,
         cell,
         is_new,
-        'without ' || nullif(concat_ws(
-            ', ',
-            case when trim(vignette) = '' then 'vignette' end,
-            case when trim(technique) = '' then 'technique' end,
-            case when trim(llm) = '' then 'llm' end,
-            case when source != 'recorded' and prompt_hash is null then 'prompt_hash' end,
-            case when source != 'recorded' and asked_at is null then 'asked_at' end,
-            case when is_anchored and anchor_value is null then 'anchor_value' end
-        ), '') as missing_field,
-        case
-            when is_archive and llm not in (select known_llms.llm from known_llms)
-                then llm || ' is not in seeds/llms.csv'
-        end as new_llm,
-        case
-            when not is_archive and not map_contains(models, llm_recorded) then llm || ' is not in the study'
-        end as unknown_llm,
-        case when domain = 'unknown' then vignette || ' has neither a unit nor a range' end as unknown_vignette,
-        case
-            when
-                technique not in (select known_techniques.technique from known_techniques)
-                and not coalesce(list_contains(techniques, technique), false)
-                then technique || ' is neither in the study nor in seeds/techniques.csv'
-        end as unknown_technique,
-        case
-            when temperature < 0 or temperature > 2 or isnan(temperature) then 'temperature ' || temperature
-        end as temperature_out_of_range,
-        case
-            when status = 'out_of_range'
-                then concat(
-                        number, ' is not between ', coalesce(valid_min::varchar, 'any'),
-                        ' and ', coalesce(valid_max::varchar, 'any')
-                    )
-        end as out_of_range,
-        case
-            when {{ is_a_thousand_off('factor') }}
-                then number || ' where ' || usual || ' is usual'
-        end as factor_1000,
-        case
-            when
-                is_anchored and anchor_value is not null
-                and (
-                    case rule
-                        when 'fixed' then anchor_value != by_rule
-                        when 'proportional'
-                            then
-                                anchor_value != floor(anchor_value)
-                                or coalesce(abs(anchor_value - exact_anchor) > 0.5 + 1e-9, true)
-                                -- the baseline may have been the mean of fewer answers
-                                or abs(anchor_baseline - baseline) > greatest(
-                                    baseline_share * abs(baseline),
-                                    coalesce(baseline_se * sd_baseline / sqrt(anchor_n_trials), 0)
-                                )
-                    end
-                )
-                then concat(
-                        'anchor ' || anchor_value,
-                        ' is '
-                        || round(anchor_value / nullif(baseline, 0), 2)
-                        || ' of the baseline '
-                        || round(baseline, 2),
-                        '; the rule for ' || direction || ' says ' || by_rule,
-                        ' (' || expected_anchor || ')'
-                    )
-        end as wrong_anchor,
+        {% for check, condition, words in offences %}
+        case when {{ condition }} then {{ words }} end as {{ check }},
+        {% endfor %}
         case
             when
                 rule is null and by_rule is not null
@@ -282,74 +284,8 @@ wrong as (
                     direction || ' anchor at ' || round(anchor_at, 2)
                     || ' of the baseline; most of the vignette at ' || round(usually_at, 2)
         end as anchor_factor,
-        case
-            when rule is null and is_anchored and anchor_value != usual_anchor
-                then
-                    'anchor ' || anchor_value || '; '
-                    || if(anchor_by_protocol is null, 'most of its cell have ', 'by the protocol its LLM gets ')
-                    || usual_anchor
-        end as other_anchor,
-        case
-            when direction = 'none' and arm is null and anchor_value is not null
-                then 'called unanchored, with the anchor ' || anchor_value
-        end as baseline_with_anchor,
-        case
-            when prompt_hash != usual_prompt then 'prompt ' || prompt_hash || '; most of its cell have ' || usual_prompt
-        end as other_prompt,
         other_model,
-        duplicate,
-        case
-            when greatest(asked_at, finished_at) > loaded_at + to_seconds(late_s)
-                then concat('asked at ', asked_at, ' and loaded at ', loaded_at)
-        end as in_the_future,
-        case
-            when finished_at < asked_at then 'asked at ' || asked_at || ' and finished at ' || finished_at
-        end as backwards,
-        case
-            when is_flag_stale
-                then concat('outOfRange is ', flag_out_of_range, ' beside ', number)
-        end as stale_flag,
-        case
-            when is_mended
-                then concat('the source has replaced ', number_before, ' by ', number)
-        end as mended_by_source,
-        case
-            when is_read_otherwise
-                then
-                    'recorded ' || coalesce(number::varchar, 'nothing')
-                    || ', the text says ' || coalesce(number_said::varchar, status_said)
-        end as reading_differs,
-        case
-            when source != 'recorded' and note_read = 'range_midpoint' and status = 'answered'
-                then concat('the midpoint ', number)
-        end as range_midpoint,
-        case
-            when status = 'answered' and has_anchors and number = anchor_value then 'the anchor, ' || anchor_value
-        end as equals_anchor,
-        case
-            when status = 'answered' and has_case_numbers and list_contains(case_numbers, number)
-                then number || ' is a number of the case text'
-        end as equals_case_number,
-        case
-            when
-                status = 'answered' and has_ones and number <= 1
-                then number || ' where ' || usual_number || ' is usual'
-        end as at_most_one,
-        case
-            when answer_kind in ('choice', 'label') and status = 'unparsed'
-                then 'the reply names none of the answers that were offered, or two'
-        end as invalid_label,
-        case
-            when n_lacking > 0
-                then n_lacking || if(n_lacking = 1, ' other arm has', ' other arms have') || ' no answer to the item'
-        end as missing_pair,
-        case when answer_kind = 'text' and status = 'unparsed' then 'the reply holds no text' end as empty_text,
-        case
-            when tokens_of_call > window_tokens
-                then tokens_of_call || ' tokens of question and answer, where ' || window_tokens || ' fit'
-        end as over_context,
-        -- null where nothing has drifted
-        'a mean of ' || round(mean_new, 2) || ' after ' || round(mean_old, 2) || ', z ' || round(z, 1) as drift
+        duplicate
     from trials
     cross join settings
     inner join batches using (batch_id)

@@ -78,34 +78,34 @@ found as (
     select
         study,
         vignette,
-        'removed_rows' as reason,
-        n_removed / n_before as value,
-        n_removed as n,
-        sample_removed as sample,
-        format('of {:,} published rows {:,} are removed: {}', n_before::bigint, n_removed::bigint, removed) as detail
+        unnest([
+            {
+                'reason': 'removed_rows',
+                'value': n_removed / n_before,
+                'n': n_removed::bigint,
+                'sample': sample_removed,
+                'detail': format(
+                    'of {:,} published rows {:,} are removed: {}', n_before::bigint, n_removed::bigint, removed
+                )
+            },
+            {
+                'reason': 'removed_llms',
+                'value': n_gone::double,
+                'n': n_gone,
+                'sample': sample_gone,
+                'detail': 'no row is left of ' || gone
+            }
+        ]) as removal
     from vignettes
-    where n_removed > 0
-    union all
-    select
-        study,
-        vignette,
-        'removed_llms' as reason,
-        n_gone as value,
-        n_gone as n,
-        sample_gone as sample,
-        'no row is left of ' || gone as detail
-    from vignettes
-    where n_gone > 0
 )
 
 select
     audited_batch as batch_id,
-    cell,
-    reason,
-    value::double as value,
-    n::bigint as n,
-    sample,
-    detail
+    {% for name in ['reason', 'value', 'n', 'sample', 'detail'] %}
+    removal['{{ name }}'] as {{ name }},
+    {% endfor %}
+    cell
 from found
 inner join batches using (study, vignette)
 left join first_cells using (audited_batch)
+where removal['n'] > 0

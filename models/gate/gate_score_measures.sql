@@ -22,5 +22,5 @@ select
 from batches
 cross join checks
 left join offences
-    on batches.batch_id = offences.batch_id and checks.check_name = offences.check_name
+    on batches.batch_id = offences.batch_id and checks.check_name = offences.reason
 group by all

@@ -1,5 +1,5 @@
--- One row per audited batch of scores, anchor, thing that is wrong and what it is wrong with: a score, a cell that
--- lacks targets (`n` of them), or another scoring that scored the same differently.
+-- One row per audited batch of scores, thing that is wrong and what it is wrong with: a score, a cell that lacks
+-- targets (`n` of them), or another scoring that scored the same differently.
 with audited as (
     select batch_id from {{ source('gate', 'audited_batches') }}
 ),
@@ -10,11 +10,14 @@ settings as (
 
 versions as (
     select * from {{ ref('stg_version_entries') }}
+    where record_id is not null or is_complete
 ),
 
-published as (
+counting as (
     select batch_id from {{ ref('stg_batch_verdicts') }}
     where is_published
+    union
+    select batch_id from audited
 ),
 
 aliases as (
@@ -27,38 +30,23 @@ scores as (
     left join aliases on scores.llm_recorded = aliases.alias
 ),
 
-entries as (
-    select batch_id, record_id from versions
-    where record_id is not null
-),
-
 new as (
-    select entries.batch_id, scores.* from scores
-    inner join entries using (record_id)
+    select versions.batch_id, scores.* from scores
+    inner join versions using (record_id)
     semi join audited using (batch_id)
 ),
 
 -- what is published or becomes so with this audit: of each entry of a source, the last scoring, which replaced others
 last_words as (
-    select
-        study,
-        archive,
-        source_name,
-        entry,
-        arg_max(struct_pack(record_id), ordinal) as last_word
-    from versions
-    where
-        not is_older and (record_id is not null or is_complete)
-        and (
-            batch_id in (select published.batch_id from published)
-            or batch_id in (select audited.batch_id from audited)
-        )
-    group by all
+    select arg_max(struct_pack(record_id), ordinal)['record_id'] as record_id from versions
+    semi join counting using (batch_id)
+    where not is_older
+    group by study, archive, source_name, entry
 ),
 
 held as (
     select * from scores
-    where record_id in (select last_word['record_id'] from last_words)
+    semi join last_words using (record_id)
 ),
 
 cells as (
@@ -101,50 +89,39 @@ disagreements as (
 
 select
     batch_id,
-    anchor,
-    'missing_target' as check_name,
-    null::varchar as score_id,
+    null as score_id,
+    'missing_target' as reason,
     n_targets - n_scored as n,
     format('{} under anchor {}: {} of {} targets', variation, anchor, n_scored, n_targets) as detail
 from cells
 cross join settings
 where n_scored != n_targets
-union all
+union all by name
 select
     batch_id,
-    anchor,
-    'missing_target' as check_name,
     null as score_id,
+    'missing_target' as reason,
     n_targets as n,
     format('{} has no other anchor than {}', variation, anchor) as detail
 from lone_anchors
 cross join settings
-union all
+union all by name
 select
     batch_id,
-    anchor,
-    'not_finite' as check_name,
     score_id,
+    if(log_probability is null, 'not_finite', 'above_zero') as reason,
     1 as n,
-    format('{}% under anchor {}: {}', target, anchor, coalesce(error, 'no finite log-probability')) as detail
+    format('{}% under anchor {}: ', target, anchor)
+    || coalesce(
+        format('{} is above 0, as no log-probability is', log_probability), error, 'no finite log-probability'
+    ) as detail
 from new
-where log_probability is null
-union all
+where coalesce(log_probability > 0, true)
+union all by name
 select
     batch_id,
-    anchor,
-    'above_zero' as check_name,
     score_id,
-    1 as n,
-    format('{}% under anchor {}: {} is above 0, as no log-probability is', target, anchor, log_probability) as detail
-from new
-where log_probability > 0
-union all
-select
-    batch_id,
-    anchor,
-    'scorings_disagree' as check_name,
-    score_id,
+    'scorings_disagree' as reason,
     n,
     concat(
         format(

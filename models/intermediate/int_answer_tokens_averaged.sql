@@ -14,7 +14,10 @@ with answers as (
         missing_mass,
         numbers,
         probabilities,
-        reason
+        reason,
+        dense_rank() over (
+            order by study, llm, temperature, vignette, technique, anchor_direction, anchor_value, response_unit
+        ) as condition
     from {{ ref('int_answer_tokens_read') }}
 ),
 
@@ -31,23 +34,20 @@ conditions as (
 
 candidates as (
     select
-        * exclude (missing_mass, numbers, probabilities, reason),
+        condition,
         unnest(numbers) as number,
         unnest(list_transform(probabilities, lambda one: one / list_sum(probabilities))) as probability
     from answers
 ),
 
 summed as (
-    select
-        * exclude (probability),
-        sum(probability) as probability
-    from candidates
+    select condition, number, sum(probability) as probability from candidates
     group by all
 ),
 
 listed as (
     select
-        * exclude (number, probability),
+        condition,
         list(number order by number) as values,
         list(probability order by number) as weights,
         sum(number * probability) as total
@@ -56,7 +56,7 @@ listed as (
 )
 
 select
-    conditions.* exclude (reason),
+    conditions.* exclude (reason, condition),
     'api_top_k' as evidence_from,
     'recommended' as specification,
     conditions.n_trials - conditions.n_trials_read <= {{ most_missing() }} * conditions.n_trials as is_enough,
@@ -67,10 +67,4 @@ select
     case when is_enough then round(listed.total / conditions.n_trials_read, 9) end as soft_ev,
     case when not is_enough then conditions.reason end as reason
 from conditions
-left join listed
-    on
-        conditions.study = listed.study
-        and conditions.scoring = listed.scoring
-        and conditions.variation = listed.variation
-        and conditions.anchor_direction = listed.anchor_direction
-        and conditions.anchor is not distinct from listed.anchor
+left join listed using (condition)

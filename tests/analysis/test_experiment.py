@@ -37,9 +37,13 @@ answers = st.lists(st.none() | st.integers(0, 12), max_size=12)
 two_or_more = st.lists(st.integers(0, 12), min_size=2, max_size=25)
 
 
+def line(condition, run, months, error=None):
+    return {"conditionId": condition, "runIndex": run, "result": {"sentenceMonths": months}, "error": error}
+
+
 def trials_of(low, high):
     return [
-        {"conditionId": name, "runIndex": run, "sentenceMonths": v, "errorCode": "invalid_json" if v is None else None}
+        line(name, run, v, {"code": "invalid_json"} if v is None else None)
         for name, values in (("low-anchor-3mo", low), ("high-anchor-9mo", high))
         for run, v in enumerate(values)
     ]
@@ -236,8 +240,8 @@ def test_the_bootstrap_agrees_with_scipy_and_with_itself():
 def test_errors_are_counted_by_code_and_left_out():
     trials = trials_of([3, 4], [6, 7])
     trials += [
-        {"conditionId": "low-anchor-3mo", "runIndex": run, "sentenceMonths": None, "errorCode": code}
-        for run, code in ((7, "timeout"), (5, "invalid_json"), (6, "timeout"))
+        line("low-anchor-3mo", run, None, error)
+        for run, error in ((7, {"code": "timeout"}), (5, "invalid_json"), (6, {"code": "timeout"}))
     ]
     random.Random(1).shuffle(trials)
     low = analyze(EXPERIMENT, {}, trials, HUMAN, n_resamples=10)["conditions"][0]
@@ -246,16 +250,28 @@ def test_errors_are_counted_by_code_and_left_out():
     assert low["values"] == [3, 4]
 
 
+def test_a_line_without_an_answer_is_an_error_and_an_error_outweighs_an_answer():
+    trials = [
+        *trials_of([3, 4], [6, 7]),
+        line("low-anchor-3mo", 2, None),
+        {"conditionId": "low-anchor-3mo", "runIndex": 3, "result": None},
+        line("low-anchor-3mo", 4, 5, {"code": "timeout"}),
+        line("low-anchor-3mo", 5, 5, {}),
+    ]
+    low = analyze(EXPERIMENT, {}, trials, HUMAN, n_resamples=10)["conditions"][0]
+    assert low["errors"] == {"no_result": 2, "timeout": 1}
+    assert low["values"] == [3, 4, 5]
+
+
 @pytest.mark.parametrize(
     "trial",
     [
-        {"conditionId": "no-such", "runIndex": 9, "sentenceMonths": 3, "errorCode": None},
-        {"conditionId": "low-anchor-3mo", "runIndex": 0, "sentenceMonths": 3, "errorCode": None},
-        {"conditionId": "low-anchor-3mo", "runIndex": 9, "sentenceMonths": None, "errorCode": None},
-        {"conditionId": "low-anchor-3mo", "runIndex": 9, "sentenceMonths": 3, "errorCode": "timeout"},
-        {"conditionId": "low-anchor-3mo", "runIndex": 9, "sentenceMonths": 13, "errorCode": None},
-        {"conditionId": "low-anchor-3mo", "runIndex": 9, "sentenceMonths": math.nan, "errorCode": None},
-        {"conditionId": "low-anchor-3mo", "runIndex": 9, "sentenceMonths": True, "errorCode": None},
+        line("no-such", 9, 3),
+        line("low-anchor-3mo", 0, 3),
+        line("low-anchor-3mo", 9, 13),
+        line("low-anchor-3mo", 9, math.nan),
+        line("low-anchor-3mo", 9, True),
+        line("low-anchor-3mo", 9, "3"),
     ],
 )
 def test_a_trial_that_makes_no_sense_is_refused(trial):

@@ -1,4 +1,4 @@
-"""Agreement of judges as rows of `marts.judge_agreement`."""
+"""Agreement of judges as rows of `content.judge_agreement`."""
 
 import numpy as np
 import pandas as pd

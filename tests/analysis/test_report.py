@@ -209,7 +209,7 @@ def study_with(decisions, *, n_llms=9, first=("a", "b"), is_identified=True, rea
 
 
 def sentences(*decisions, **more):
-    return [re.sub(r"<[^>]+>", "", said) for said in answer(study_with(decisions, **more), "d").sentences]
+    return [re.sub(r"<[^>]+>", "", said) for said in answer(study_with(decisions, **more), "d")["sentences"]]
 
 
 @pytest.mark.parametrize("of_goals", list(itertools.product(DECISIONS, DECISIONS, ["no_evidence"])))
@@ -241,7 +241,7 @@ def test_too_few_llms_and_an_order_that_is_not_identified_are_said_only_where_it
 
 
 def test_what_is_said_of_those_asked_never_stands_without_the_decision():
-    for whose in answer(study_with([("use", "avoid", "equivalent")], n_llms=2), "d").decisions:
+    for whose in answer(study_with([("use", "avoid", "equivalent")], n_llms=2), "d")["decisions"]:
         assert [of for of, _ in whose[2]] == ["Of LLMs like those asked", "Of the LLMs asked and no others"]
         assert [heading for heading, _ in whose[2][0][1]] == ["? No evidence"]
 
@@ -258,12 +258,12 @@ def test_what_would_change_a_decision_is_said_of_those_whom_it_is_about(golden):
         change("refusals", None, "least_gain", "no_evidence", "use"),
         change("reading", None, "recorded", "use", "avoid"),
     ]
-    of_many = answer(study_with([("use",) * 3, ("avoid",) * 3], changes=changes), "d").changes
+    of_many = answer(study_with([("use",) * 3, ("avoid",) * 3], changes=changes), "d")["changes"]
     golden("\n".join(re.sub(r"<[^>]+>", "", said) for said in of_many))
-    (of_few,) = answer(study_with([("use",) * 3], n_llms=2, changes=changes), "d").changes
+    (of_few,) = answer(study_with([("use",) * 3], n_llms=2, changes=changes), "d")["changes"]
     golden(re.sub(r"<[^>]+>", "", of_few))
 
 
 def test_where_nothing_is_ranked_the_reason_is_said(golden):
-    (reason,) = answer(study_with([]), "d").sentences
+    (reason,) = answer(study_with([]), "d")["sentences"]
     golden(reason)

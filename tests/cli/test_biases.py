@@ -100,7 +100,7 @@ def ask(tmp_path, monkeypatch, capsys):
                     PREDICTION, PREDICTION | {"llm": "vendor/other", "p_better_than_control": 0.88},
                 ],
             }  # fmt: skip
-            fill(warehouse, tables | ({"marts.framing_changes": corrected} if corrected else {}))
+            fill(warehouse, tables | ({"content.framing_changes": corrected} if corrected else {}))
         monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
         assert main(["recommend", "--paradigm", "framing", *arguments]) == expect
         printed = capsys.readouterr()

@@ -2,6 +2,7 @@
 
 import ast
 from contextlib import closing
+from types import SimpleNamespace
 
 import duckdb
 import pytest
@@ -66,7 +67,8 @@ def test_nothing_imports_pyspark_but_the_process_that_has_the_session():
 
 @pytest.mark.parametrize(("ended", "code"), [(-9, 137), (1, 1), (0, 0)])
 def test_a_step_that_a_signal_ends_ends_the_build_as_a_shell_says_it(ended, code, monkeypatch, tmp_path):
-    monkeypatch.setattr(spark.dbt, "build", lambda *_, **__: ended)
+    monkeypatch.setattr(spark.dbt, "start", lambda *_, **__: SimpleNamespace(stdout=()))
+    monkeypatch.setattr(spark.dbt, "ended", lambda _: ended)
     assert spark._dbt_build(tmp_path / "a.duckdb", "here") == code
 
 

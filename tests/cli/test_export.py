@@ -156,7 +156,8 @@ def test_the_dictionary_has_grain_type_and_description_of_every_column(warehouse
     assert [(entry["table"], entry["column"]) for entry in entries] == columns
     assert [entry for entry in entries if not all(entry.values())] == []
     assert not [entry for entry in entries if "{{" in entry["description"]]
-    (percent,) = [e for e in entries if (e["table"], e["column"]) == ("marts.technique_effects", "percent_of_baseline")]
+    of_effects = {entry["column"]: entry for entry in entries if entry["table"] == "papers.technique_effects"}
+    percent = of_effects["percent_of_baseline"]
     assert percent["type"] == "DOUBLE"
     assert "baseline" in percent["description"]
     assert percent["description"] in (tmp_path / "out" / "data_dictionary.md").read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ def test_a_study_of_people_is_told_by_the_side_on_which_its_interval_lies(monkey
             "n_participants": 70, "n_choices": 700,
         }  # fmt: skip
         choices = [{"study": "shop"}, {"study": "gone"}]
-        fill(warehouse, {"inference.human_choice_effects": [effect], "marts.human_choices": choices})
+        fill(warehouse, {"people.human_choice_effects": [effect], "people.human_choices": choices})
         sentences = people.sentences_on_people(warehouse)
         sentence = sentences["shop"]
     golden(sentences["gone"], "0 choices of 0 people")

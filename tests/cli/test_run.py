@@ -169,6 +169,13 @@ def test_what_cannot_be_done_is_one_sentence_and_asks_nothing(work, capsys, argu
     assert not (work / "data").exists()
 
 
+def test_a_result_that_is_no_object_is_refused_in_a_sentence(work, capsys):
+    line = {"experimentId": EXPERIMENT, "conditionId": "low-anchor-3mo", "runIndex": 0, "result": [4]}
+    (work / "r.jsonl").write_text(json.dumps(line))
+    assert main(["analyze", "r.jsonl"]) == 2
+    assert capsys.readouterr().err.startswith("bais: r.jsonl cannot be analysed: ")
+
+
 def test_without_the_codex_command_nothing_is_asked_and_the_way_out_is_said(work, monkeypatch, capsys):
     monkeypatch.delenv("BAIS_CODEX", raising=False)
     monkeypatch.setenv("PATH", str(work))
@@ -320,7 +327,7 @@ def test_a_grounded_report_of_the_llm_is_written_as_it_came(codex, work, monkeyp
     _, _, analysis = codex("ok", "--no-report")
     case = (ROOT / "ingest" / "prompts" / "vignettes.yaml").read_text()
     assert "Lena M." in case
-    text = template_report(analysis, case_text="A case.", prompts={})
+    text = template_report(analysis, case_text="A case.")
     monkeypatch.setenv("STUB_REPORT", text)
     for path in work.glob("r.*"):
         path.unlink()
@@ -377,7 +384,7 @@ def test_the_analysis_equals_the_marts(new_warehouse, tmp_path):
     values = {"too low": -1, "just right": 0, "too high": 1}
     evaluations = new_warehouse.query(
         "select trial_id, any_value(value) filter (where measure = 'prosecutor_evaluation'), "
-        "any_value(value) filter (where measure = 'defense_attorney_evaluation') from marts.evaluations group by all"
+        "any_value(value) filter (where measure = 'defense_attorney_evaluation') from papers.evaluations group by all"
     )
     assert sorted(evaluations) == sorted(
         (line["trialId"], values[line["result"]["prosecutorEvaluation"]],
@@ -508,7 +515,7 @@ def test_results_of_an_experiment_of_ones_own_are_known_by_their_shape_and_measu
     out = tmp_path / "r.jsonl"
     new_warehouse.bais("run", own, "--runs", "5", "--out", out, "--no-report")
     evaluations = (
-        "select anchor_direction, measure, count(*), sum(value) from marts.evaluations group by all order by all"
+        "select anchor_direction, measure, count(*), sum(value) from papers.evaluations group by all order by all"
     )
     measured = []
     for is_elsewhere in (False, True):
@@ -517,7 +524,7 @@ def test_results_of_an_experiment_of_ones_own_are_known_by_their_shape_and_measu
             new_warehouse.bais("import", out)
         new_warehouse.dbt("--quiet", "build", "--resource-type", "seed", "model", "--select", "+evaluations")
         measured.append(new_warehouse.query(evaluations))
-        assert new_warehouse.query("select distinct study from marts.evaluations") == [("burglary-demands",)]
+        assert new_warehouse.query("select distinct study from papers.evaluations") == [("burglary-demands",)]
     values = {"too low": -1, "just right": 0, "too high": 1}
     said = Counter(
         (line["conditionId"].partition("-")[0], f"{measure}_evaluation", values[line["result"][f"{key}Evaluation"]])

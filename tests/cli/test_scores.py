@@ -465,7 +465,7 @@ def test_exports_and_copies_of_the_past_take_scores_along_once(here, tmp_path, m
             assert then.sql("select count(*) from raw.target_scores").fetchall() == [(n_known,)]
     warehouse_in(here.path.parent).dbt("--quiet", *BUILD)
     assert here.rows(
-        "select llm, count(abss), any_value(reason) from marts.sensitivity_scores "
+        "select llm, count(abss), any_value(reason) from papers.sensitivity_scores "
         "where specification = 'shapley' and variation = 'V1-S' group by llm order by llm"
     ) == [("openai/gpt2", 0, "not_recoverable"), ("tiny/numpy", 1, None)]
     by_rule = (
@@ -474,7 +474,7 @@ def test_exports_and_copies_of_the_past_take_scores_along_once(here, tmp_path, m
         "from raw.target_scores join whole using (prompt_hash) group by rule, anchor order by all"
     )
     published_and_aligned = (
-        "select specification, anchor, round(soft_ev, 9) from marts.soft_expectations "
+        "select specification, anchor, round(soft_ev, 9) from papers.soft_expectations "
         "where specification in ('published', 'aligned') and llm = 'tiny/numpy' order by all"
     )
     assert here.rows(published_and_aligned) == here.rows(by_rule)

@@ -364,8 +364,8 @@ def test_claims_from_printed_numbers_say_so_and_have_no_trials(warehouse, capsys
             derivation="difference", inputs="reproduced of_baseline", quantity=None, describes="record",
             holds="not_applicable",
         )  # fmt: skip
-        made.execute("create or replace table marts.listed as from marts.claim_trials where claim_id != 'printed'")
-        made.execute("drop view marts.claim_trials; alter table marts.listed rename to claim_trials")
+        made.execute("create or replace table marts.listed as from claims.claim_trials where claim_id != 'printed'")
+        made.execute("drop view claims.claim_trials; alter table marts.listed rename to claim_trials")
     golden(ask(capsys, "claims", "--document", "C"), "1 recomputes")
     golden(ask(capsys, "claims"), "from the recorded trials or")
     out = ask(capsys, "claims", "printed")
@@ -686,20 +686,20 @@ def test_headlines_say_what_the_scores_of_a_study_show(warehouse, capsys, golden
     of = {"study": "d", "evidence_from": "scores"}
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
         make_tables(
-            made, "marts.anchor_effects", "marts.anchor_calls", "inference.anchor_sensitivities",
-            "inference.sensitivity_trends",
+            made, "papers.anchor_effects", "papers.anchor_calls", "papers.anchor_sensitivities",
+            "papers.sensitivity_trends",
         )  # fmt: skip
         for variation in ("V1-S", "V1-D"):
             insert(
-                made, "marts.anchor_effects", **of, specification="published", llm="v/a", variation=variation,
+                made, "papers.anchor_effects", **of, specification="published", llm="v/a", variation=variation,
                 question="V1", delta_ev=3.0, call_behaviour="B+", stars_behaviour="***",
             )  # fmt: skip
         insert(
-            made, "marts.anchor_calls", **of, n_calls=2, n_specifications=12, share=1.0, n_standing_always=2,
+            made, "papers.anchor_calls", **of, n_calls=2, n_specifications=12, share=1.0, n_standing_always=2,
             n_standing_never=0,
         )  # fmt: skip
         insert(
-            made, "inference.anchor_sensitivities", **of, scoring_set="archive/a", llm="v/a", comparison="anchors",
+            made, "papers.anchor_sensitivities", **of, scoring_set="archive/a", llm="v/a", comparison="anchors",
             specification="published", metric="delta_ev", estimate=3.0, n_questions=1, reason="one_question",
         )  # fmt: skip
     for arguments in ([], ["--study", "d"]):

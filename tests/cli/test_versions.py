@@ -133,7 +133,7 @@ def refused(capsys, *arguments):
 
 def test_each_version_says_what_it_brought_and_what_became_of_it(warehouse, capsys, monkeypatch, golden):
     with monkeypatch.context() as patch:
-        patch.setattr("bais.versions.terminal_width", lambda: 80)
+        patch.setattr("bais.terminal.terminal_width", lambda: 80)
         golden(printed(capsys, "versions"))
     head, _, _, *lines = printed(capsys, "versions").splitlines()
     assert head.startswith("own (")

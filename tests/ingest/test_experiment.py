@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.ask.experiment import EVALUATIONS, KEYS, MEANINGS, InvalidAnswer, Judge, parse_answer
+from ingest.ask.experiment import EVALUATIONS, KEYS, MEANINGS, InvalidAnswer, Run, parse_answer
 from ingest.studies.design import Cell, Design, Trial
 from ingest.studies.study import load_study
 
@@ -92,7 +92,7 @@ def test_what_keeps_the_schema_is_read_whatever_the_order_of_keys_and_blanks_aro
 
 @given(st.text(max_size=200), st.booleans())
 def test_any_text_is_an_answer_or_has_a_code(said, is_lenient):
-    judge, of = Judge("single_turn", is_lenient, VALID), trial(3)
+    judge, of = run_of("", is_lenient), trial(3)
     assert judge.error(of, 0, said) in (None, *MEANINGS)
 
 
@@ -107,12 +107,16 @@ def test_lenient_is_not_lenient_with_the_object_itself(case):
     assert code(f"```json\n{said}\n```", is_lenient=True) in (expected, "not_json_only")
 
 
+def run_of(ending, is_lenient=False):
+    return Run(load_study(f"anchoring-prosecutor-sentencing{ending}"), is_lenient, on_line=None)
+
+
 def trial(anchor):
     return Trial("t" * 32, Cell("a/b", "shoplifting", "no_technique", "low", anchor, None), 0, "anchored", 0)
 
 
 def test_three_turns_are_held_against_their_own_keys_and_put_together():
-    judge, of = Judge("three_turn", False, VALID), trial(3.0)
+    judge, of = run_of("-three-turn"), trial(3.0)
     parts = [json.dumps({key: GOOD[key] for key in keys}) for keys in (KEYS[:2], KEYS[2:3], KEYS[3:])]
     assert [judge.error(of, turn, part) for turn, part in enumerate(parts)] == [None] * 3
     assert judge.error(of, 0, text()) == "unknown_key"

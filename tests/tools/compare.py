@@ -22,8 +22,8 @@ from pathlib import Path
 import duckdb
 import yaml
 
-from bais.age import PUBLIC_SCHEMAS
 from ingest.land.raw import key_of
+from ingest.warehouse import PUBLIC_SCHEMAS
 
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = {

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.land.models import PROJECT, columns_of_seed, declarations, seed_types, sql_files
+from ingest.land.models import columns_of_seed, declarations, model_relations, seed_types, sql_files
 from ingest.land.raw import TABLES
-from ingest.warehouse import ROOT
+from ingest.warehouse import PUBLIC_SCHEMAS, ROOT
 from tests.tools.unit_models import render
 
 MODELS = ROOT / "models"
-PUBLIC = ("marts", "inference")  # whose models have contracts; what other models give follows from their queries
 MODEL_NAME = re.compile(r"^  - name: (\w+)$", re.MULTILINE)
 
 
@@ -59,7 +58,7 @@ def columns_of(relation: str) -> dict[str, str]:
         return columns_of_seed(name)
     if _relations().get(name) != relation:
         raise KeyError(f"the project makes no {relation}")
-    if schema in PUBLIC:
+    if schema in PUBLIC_SCHEMAS:
         return _contract(name)
     if name not in sql_files():
         raise KeyError(f"{relation} is made by Python, and its columns are declared nowhere")
@@ -75,18 +74,7 @@ def _statements(relation):
 @functools.cache
 def _relations() -> dict[str, str]:
     """Return where dbt makes each model and seed, by its name."""
-    models = {path.stem: _schema(path) for path in MODELS.rglob("*") if path.suffix in (".sql", ".py")}
-    schemas = dict.fromkeys(seed_types(), "seeds") | models
-    return {name: f"{schema}.{name}" for name, schema in schemas.items() if schema}
-
-
-def _schema(path):
-    """Return the schema of a model: what the innermost of its folders says."""
-    schema, of = None, declarations(PROJECT)["models"]["bais"]
-    for folder in path.relative_to(MODELS).parent.parts:
-        of = of.get(folder, {})
-        schema = of.get("+schema", schema)
-    return schema
+    return {name: f"seeds.{name}" for name in seed_types()} | model_relations()
 
 
 @functools.cache

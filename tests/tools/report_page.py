@@ -26,8 +26,8 @@ RELATIONS = (
     *(f"raw.{name}" for name in TABLES),
     "staging.stg_batch_verdicts", "staging.stg_flagged_trials", "intermediate.int_trials_published",
     "seeds.techniques", "seeds.llms", "seeds.flag_reasons", "seeds.published_claims",
-    "marts.claim_trials", "marts.claim_checks", "marts.trials", "marts.attrition", "marts.post_hoc_changes",
-    "marts.attrition_bounds", "marts.technique_rankings", "marts.technique_effects", "marts.baselines",
+    "claims.claim_trials", "marts.claim_checks", "marts.trials", "marts.attrition", "marts.post_hoc_changes",
+    "marts.attrition_bounds", "marts.technique_rankings", "papers.technique_effects", "marts.baselines",
     "marts.counts", "marts.parse_disagreements",
     "inference.decisions", "inference.predictions", "inference.multiverse", "inference.intervals",
 )  # fmt: skip
@@ -165,7 +165,7 @@ def _add_study(made, study, llms, said, domain, source):
             )  # fmt: skip
             for direction, shift in (("low", -20.5), ("high", 20.5)):
                 made.add(
-                    "marts.technique_effects", **of, llm=llm, technique=technique, anchor_direction=direction,
+                    "papers.technique_effects", **of, llm=llm, technique=technique, anchor_direction=direction,
                     temperature_scope="pooled", row_set="accepted", baseline_scope="pooled", weighting="llm",
                     percent_of_baseline=percent + i + shift,
                 )  # fmt: skip
@@ -200,7 +200,7 @@ def _add_study(made, study, llms, said, domain, source):
             is_first_place=i < 3, newest_recomputes="no" if i == 0 else None, newest_holds="weaker" if i == 0 else None,
         )  # fmt: skip
         query = "select trial_id\nfrom marts.trials\nwhere\n    technique = 'sacd'\norder by llm;"
-        made.add("marts.claim_trials", claim_id=claim, study=study, trials_query=query)
+        made.add("claims.claim_trials", claim_id=claim, study=study, trials_query=query)
 
 
 def _add_decisions(made, of, llms, technique, goal, loss, rank, decision, gain):

@@ -7,6 +7,6 @@ from marts.claim_checks as checks
 inner join
     seeds.published_claims as claims
     on checks.claim_id = claims.claim_id and checks.part is not distinct from claims.part
-left join marts.claim_trials as trials
+left join claims.claim_trials as trials
     on checks.claim_id = trials.claim_id and checks.part is not distinct from trials.part
 order by document, claims.rowid

@@ -1,13 +1,5 @@
-with shipped as (
-    select technique, display_name, is_ranked, description from seeds.techniques
-),
-
-own as (
-    select distinct technique from inference.decisions
-    anti join shipped using (technique)
-)
-
-select technique, display_name, is_ranked, description from shipped
+select technique, display_name, is_ranked, description from seeds.techniques
 union all
-select technique, technique as display_name, true as is_ranked, null as description from own
+select distinct technique, technique as display_name, true as is_ranked, null as description
+from inference.decisions anti join seeds.techniques using (technique)
 order by technique

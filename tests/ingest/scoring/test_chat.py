@@ -11,11 +11,11 @@ from ingest.gate.audit import audit
 from ingest.land.models import query_of
 from ingest.scoring.chat import in_chat
 from ingest.scoring.landed import load_scored
-from ingest.scoring.passes import by_cache, by_tree, log_probabilities, one_by_one
+from ingest.scoring.passes import by_cache, by_tree, one_by_one
 from ingest.scoring.scorer import Scoring, score, scored_prompts
 from ingest.scoring.targets import RULES, TARGETS, Targets, spelled
 from ingest.warehouse import UserError
-from tests.ingest.scoring.tiny import KINDS, Chatty, Named, questions_of
+from tests.ingest.scoring.tiny import KINDS, Chatty, Named, log_probabilities, questions_of
 
 FEW = questions_of("V0")
 BOS = 1

@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 
-from ingest.scoring.passes import log_probabilities
 from ingest.scoring.questions import Questions, load_questions
 
 VOCABULARY = 400
@@ -145,3 +144,10 @@ def questions_of(variation):
     (question,) = (of for of in shipped.questions if variation in of.variations)
     one = question.model_dump() | {"variations": {variation: question.variations[variation].model_dump()}}
     return Questions(study=shipped.study, source=shipped.source, questions=[one])
+
+
+def log_probabilities(logits, rows, places, ids):
+    """Read log-probabilities off logits that are an array."""
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    totals = np.log(np.exp(shifted).sum(axis=-1))
+    return shifted[rows, places, ids] - totals[rows, places]

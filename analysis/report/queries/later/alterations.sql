@@ -1,4 +1,4 @@
 select study, llm, technique, alteration, period, rate, rate_low, rate_high, reason
-from inference.alteration_and_people
+from people.alteration_and_people
 where llm is not null
 order by study asc, alteration asc, llm asc, technique != 'no_technique' asc, technique asc, period desc

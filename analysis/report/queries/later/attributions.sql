@@ -1,5 +1,5 @@
 -- what the anchor adds to the log-probability of each target: a Shapley value where there is one
--- beside marts.anchor_calls
+-- beside papers.anchor_calls
 select
     study, scoring_set, llm, variation, anchor_direction, anchor, target,
     coalesce(shapley_anchor, banzhaf_anchor) as attribution,

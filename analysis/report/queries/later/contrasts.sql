@@ -1,7 +1,7 @@
 select
     study, comparison, scoring_set, llm, scoring_set_b, llm_b, metric, estimate, low, high, n_questions, n_comparisons,
     reason
-from inference.anchor_sensitivities
+from papers.anchor_sensitivities
 where
     evidence_from = 'scores' and specification = 'published' and (comparison != 'llms' or llm < llm_b)
 order by study asc, comparison asc, metric asc, estimate desc nulls last, llm asc, llm_b asc

@@ -3,7 +3,7 @@ select
     study, scoring_set, llm, question,
     avg(delta_ev) filter (where anchor_regime = 'standard') as delta_ev_standard,
     avg(delta_ev) filter (where anchor_regime = 'different_anchors') as delta_ev_different
-from marts.anchor_effects
+from papers.anchor_effects
 where evidence_from = 'scores' and specification = 'published'
 group by all
 having count(distinct anchor_regime) = 2

@@ -1,7 +1,7 @@
 select
     study, count(distinct llm) as n_llms, count(distinct variation) as n_variations,
     count(distinct question) as n_questions
-from marts.anchor_effects
+from papers.anchor_effects
 where evidence_from = 'scores' and not contains(study, '@')
 group by study
 order by study

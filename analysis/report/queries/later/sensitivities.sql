@@ -1,4 +1,4 @@
 select study, scoring_set, llm, variation, anchor_regime, specification, abss, is_in_means, reason
-from marts.sensitivity_scores
+from papers.sensitivity_scores
 where specification in ('published', 'recommended')
 order by study, llm, scoring_set, variation, specification

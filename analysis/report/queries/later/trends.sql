@@ -1,3 +1,3 @@
-select study, slope, low, high, n_llms, reason from inference.sensitivity_trends
+select study, slope, low, high, n_llms, reason from papers.sensitivity_trends
 where evidence_from = 'scores' and specification = 'published' and metric = 'abss'
 order by study
