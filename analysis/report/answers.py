@@ -94,8 +94,8 @@ def _panel(study, number, place, rows, unit, several, n_texts, most):
     anchors = {}
     for row in study.rows("anchors", **place):
         anchors.setdefault(row["arm"], []).append(row["anchor_value"])
-    rankings = study.rows("technique_rankings", domain=domain, llm=llm)
-    losses = {row["technique"]: row["displacement"] for row in rankings if row["displacement"] is not None}
+    effects = study.rows("effects", domain=domain, llm=llm, goal="displacement")
+    losses = {row["technique"]: row["loss"] for row in effects if row["loss"] is not None}
     techniques = sorted(
         {technique for technique, _ in cells},
         key=lambda name: (name != NO_TECHNIQUE, losses.get(name, math.inf), name),

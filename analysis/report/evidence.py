@@ -27,7 +27,10 @@ CLASSES = (
     ("✕", "below half of it"),
 )
 TINTS = ((5, "near"), (10, "over-1"), (25, "over-2"))
-RANKINGS = "marts.technique_rankings"
+EFFECTS, PERCENTS = "marts.effects", "papers.technique_effects"
+OVER_VIGNETTES = {"paradigm": "anchoring", "vignette": None}  # rows of EFFECTS
+BY_DISPLACEMENT = {**OVER_VIGNETTES, "goal": "displacement"}
+OF_PERCENTS = {**POOLED, "temperature_scope": "pooled"}
 
 
 def figures(study):
@@ -157,10 +160,18 @@ def _draw_intervals(study, domain, what, values, title, share, reference, heard=
     return draw_panel(study, "intervals", values, told(domain, what, pairs), title, axis, reference)
 
 
-def _over_llms(study, domain, columns=("displacement",)):
-    """Return the rows of the rankings over all LLMs that have a number in each of some columns, by technique."""
-    rows = study.in_order(study.rows("technique_rankings", domain=domain, llm=None))
-    return [row for row in rows if all(row[column] is not None for column in columns)]
+def _over_llms(study, domain, column="loss", goals=("displacement",)):
+    """Return what effects are over all LLMs, by goal, of the techniques that have a number in a column for some."""
+    techniques = {}
+    for row in study.in_order(study.rows("effects", domain=domain, llm=None)):
+        techniques.setdefault(row["technique"], {"technique": row["technique"]})[row["goal"]] = row
+    return [row for row in techniques.values() if all(goal in row and row[goal][column] is not None for goal in goals)]
+
+
+def _by(goal, make, column):
+    """Return what makes a number of what effects are by a goal."""
+    cell = make(column, key={"goal": goal})
+    return lambda row: cell(row[goal])
 
 
 @of_the_page(
@@ -180,28 +191,28 @@ def losses_figure(study, domain):
     values = [
         {
             "name": study.technique(row["technique"]),
-            "value": row["displacement"],
-            "text": fixed(row["displacement"]),
-            "colour": "var(--grey)" if row["rank_by_displacement"] is None else "var(--blue)",
+            "value": row["displacement"]["loss"],
+            "text": fixed(row["displacement"]["loss"]),
+            "colour": "var(--grey)" if row["displacement"]["rank"] is None else "var(--blue)",
         }
         for row in shown
     ]
-    without = next((row["displacement"] for row in shown if row["technique"] == NO_TECHNIQUE), None)
+    without = next((row["displacement"]["loss"] for row in shown if row["technique"] == NO_TECHNIQUE), None)
     what = "displacement in percentage points"
     columns = [
-        ("displacement (pp)", number("displacement")),
-        ("gap (pp)", number("gap")),
-        ("error (%)", number("error")),
-        ("error without an anchor (%)", number("error_unanchored")),
-        ("rank by displacement", whole("rank_by_displacement")),
-        ("by gap", whole("rank_by_gap")),
-        ("by error", whole("rank_by_error")),
-        ("trials", whole("n_trials")),
-        ("LLMs", whole("n_llms")),
+        *((f"{goal} ({GOALS[goal].unit})", _by(goal, number, "loss")) for goal in GOALS),
+        ("error without an anchor (%)", _by("error", number, "base_loss")),
+        ("rank by displacement", _by("displacement", whole, "rank")),
+        ("by gap", _by("gap", whole, "rank")),
+        ("by error", _by("error", whole, "rank")),
+        ("trials", _by("displacement", whole, "n_trials")),
+        ("LLMs", _by("displacement", whole, "n_llms")),
     ]
     caption = "losses by the three goals, and the order of the ranked techniques"
     return _draw_bars(study, domain, what, values, "displacement (pp)", reference=without), [
-        _table(study, domain, caption, RANKINGS, _over_llms(study, domain, ()), columns, llm=None)
+        _table(
+            study, domain, caption, EFFECTS, _over_llms(study, domain, "n_asked"), columns, llm=None, **OVER_VIGNETTES
+        )
     ]
 
 
@@ -215,14 +226,14 @@ def losses_figure(study, domain):
 def divergence_figure(study, domain):
     """Ranks by displacement and by gap, joined."""
     sides = {"displacement": "by displacement", "gap": "by gap"}
-    rows = _over_llms(study, domain, [f"rank_by_{goal}" for goal in sides])
+    rows = _over_llms(study, domain, "rank", sides)
     if not rows:
         return None
     values = []
     for goal, side in sides.items():
         for row in rows:
-            rank = row[f"rank_by_{goal}"]
-            tied = [other for other in rows if other[f"rank_by_{goal}"] == rank]
+            rank = row[goal]["rank"]
+            tied = [other for other in rows if other[goal]["rank"] == rank]
             colour, shape = study.look(row["technique"])
             names = ", ".join(study.technique(other["technique"]) for other in tied)
             values.append(
@@ -236,13 +247,11 @@ def divergence_figure(study, domain):
                     "shape": shape,
                 }
             )
-    ranks = (
-        (study.technique(row["technique"]), f"{row['rank_by_displacement']}, {row['rank_by_gap']}") for row in rows
-    )
+    ranks = ((study.technique(row["technique"]), ", ".join(f"{row[goal]['rank']}" for goal in sides)) for row in rows)
     label = told(domain, "rank by displacement, then by gap", ranks)
-    columns = [(f"rank by {goal}", whole(f"rank_by_{goal}")) for goal in GOALS]
+    columns = [(f"rank by {goal}", _by(goal, whole, "rank")) for goal in GOALS]
     return draw_panel(study, "slopes", values, label), [
-        _table(study, domain, "ranks by the three goals", RANKINGS, rows, columns, llm=None)
+        _table(study, domain, "ranks by the three goals", EFFECTS, rows, columns, llm=None, **OVER_VIGNETTES)
     ]
 
 
@@ -290,15 +299,24 @@ def asymmetry_figure(study, domain):
 def _printed_tables(study, domain):
     """Make the table of the metric of document A, beside what it printed, where it has a number."""
     printed = _printed_percents(study, domain)
-    rows = _over_llms(study, domain, ["percent_of_baseline"])
+    rows = study.in_order(study.rows("percents", domain=domain, llm=None, anchor_direction="both"))
+    spreads = {row["technique"]: row["gap"]["signed"] for row in _over_llms(study, domain, "signed", ["gap"])}
+    of_spread = {"study": study.name, "domain": domain, "llm": None, **OVER_VIGNETTES, "goal": "gap"}
+
+    def spread(row):
+        technique = row["technique"]
+        place = {"table": EFFECTS, "key": of_spread | {"technique": technique}, "reason": "missing_direction"}
+        return Number(spreads.get(technique), "signed", is_signed=True, **place)
+
     columns = [
-        ("% of baseline", number("percent_of_baseline")),
-        ("net deviation (pp)", signed("net_deviation")),
-        ("net spread (pp)", signed("net_spread")),
+        ("% of baseline", number("percent", "avg(percent_of_baseline)")),
+        ("net deviation (pp)", signed("deviation", "avg(deviation_pp)")),
+        ("net spread (pp)", spread),
         ("printed in document A (%)", lambda row: _printed(printed.get(row["technique"]))),
     ]
     caption = "% of baseline, LLMs weighing the same, and what document A printed"
-    return [_table(study, domain, caption, RANKINGS, rows, columns, llm=None)] if printed and rows else []
+    key = {"llm": None, "anchor_direction": "both", **OF_PERCENTS}
+    return [_table(study, domain, caption, PERCENTS, rows, columns, **key)] if printed and rows else []
 
 
 @of_the_page(
@@ -309,25 +327,27 @@ def _printed_tables(study, domain):
 )
 def baselines_figure(study, domain):
     """The baseline of each LLM."""
-    rows = [row for row in study.rows("baselines", domain=domain) if row["baseline"] is not None]
-    rows.sort(key=lambda row: (-row["baseline"], row["llm"], row["vignette"]))
+    rows = study.rows("baselines", domain=domain)
+    rows.sort(key=lambda row: (-row["mean"], row["llm"], row["vignette"]))
     if not rows:
         return None
     unit = study.unit(domain)
     values = [
-        {"name": study.named(row), "value": row["baseline"], "text": fixed(row["baseline"]), "colour": "var(--blue)"}
+        {"name": study.named(row), "value": row["mean"], "text": fixed(row["mean"]), "colour": "var(--blue)"}
         for row in rows
     ]
     columns = [
-        ("baseline", number("baseline", digits=2)),
-        ("SD", number("sd_response", digits=2)),
-        ("smallest", number("min_response", digits=2)),
-        ("largest", number("max_response", digits=2)),
+        ("baseline", number("mean", digits=2)),
+        ("SD", number("sd", digits=2)),
+        ("smallest", number("least", digits=2)),
+        ("largest", number("most", digits=2)),
         ("trials", whole("n_trials")),
     ]
-    place = {"by": ("llm", "vignette"), "temperature_scope": "pooled"}
+    place = {"paradigm": "anchoring", "is_baseline": True, "row_set": "accepted", "temperature_scope": "pooled"}
     return _draw_bars(study, domain, f"baseline in {unit}", values, unit), [
-        _table(study, domain, f"baselines in {unit}", "marts.baselines", rows, columns, **place)
+        _table(
+            study, domain, f"baselines in {unit}", "marts.conditions", rows, columns, by=("llm", "vignette"), **place
+        )
     ]
 
 
@@ -343,35 +363,30 @@ def baselines_figure(study, domain):
 def sacd_figure(study, domain):
     """SACD for each LLM under low and under high anchors, beside the classes of document A."""
     of_llms = {}
-    for row in study.rows("sacd_directions", domain=domain):
+    for row in study.rows("percents", domain=domain, technique=SACD):
         of_llms.setdefault(row["llm"], {})[row["anchor_direction"]] = row["percent"]
-    rows = [
-        row
-        for row in study.rows("technique_rankings", domain=domain, technique=SACD)
-        if row["percent_of_baseline"] is not None and len(of_llms.get(row["llm"], {})) == len(ENDS)
-    ]
-    rows.sort(key=lambda row: (-row["percent_of_baseline"], row["llm"]))
+    rows = study.rows("effects", domain=domain, technique=SACD, goal="displacement")
+    rows = [row for row in rows if row["llm"] and {*ENDS, "both"} <= of_llms.get(row["llm"], {}).keys()]
+    rows.sort(key=lambda row: (-of_llms[row["llm"]]["both"], row["llm"]))
     if not rows:
         return None
     values = [{"name": study.llm(row["llm"]), **of_llms[row["llm"]]} for row in rows]
 
     def under(end):
-        key = {"study": study.name, "domain": domain, "technique": SACD}
-        scopes = {"row_set": "accepted", "baseline_scope": "pooled", "temperature_scope": "pooled", "weighting": "llm"}
+        key = {"study": study.name, "domain": domain, "technique": SACD, "anchor_direction": end, **OF_PERCENTS}
         return lambda row: Number(
-            of_llms[row["llm"]][end], "avg(percent_of_baseline)", table="papers.technique_effects",
-            key={**key, "llm": row["llm"], "anchor_direction": end, **scopes},
-        )  # fmt: skip
+            of_llms[row["llm"]][end], "avg(percent_of_baseline)", table=PERCENTS, key={**key, "llm": row["llm"]}
+        )
 
     columns = [
         *((f"{end} anchors (%)", under(end)) for end in ENDS),
-        ("displacement (pp)", number("displacement")),
-        ("both together (%)", number("percent_of_baseline")),
-        ("class of document A", lambda row: " ".join(class_of(row["percent_of_baseline"]))),
+        ("displacement (pp)", number("loss")),
+        ("both together (%)", under("both")),
+        ("class of document A", lambda row: " ".join(class_of(of_llms[row["llm"]]["both"]))),
         ("trials", whole("n_trials")),
     ]
     return _draw_ends(study, domain, "SACD, ", values), [
-        _table(study, domain, "SACD by LLM", RANKINGS, rows, columns, by=["llm"], technique=SACD)
+        _table(study, domain, "SACD by LLM", EFFECTS, rows, columns, by=["llm"], technique=SACD, **BY_DISPLACEMENT)
     ]
 
 
@@ -402,8 +417,8 @@ def llms_figure(study, domain):
     """Displacement of each technique with each LLM, and what each LLM gains."""
     rows = [
         row
-        for row in study.in_order(study.rows("technique_rankings", domain=domain))
-        if row["llm"] is not None and row["displacement"] is not None
+        for row in study.in_order(study.rows("effects", domain=domain, goal="displacement"))
+        if row["llm"] is not None and row["loss"] is not None
     ]
     rows.sort(key=lambda row: study.llm(row["llm"]).lower())
     if not rows:
@@ -412,8 +427,8 @@ def llms_figure(study, domain):
         {
             "name": study.llm(row["llm"]),
             "column": study.technique(row["technique"]),
-            "text": fixed(row["displacement"], 0),
-            "colour": f"var(--{tint(row['displacement'])})",
+            "text": fixed(row["loss"], 0),
+            "colour": f"var(--{tint(row['loss'])})",
         }
         for row in study.in_order(rows)
     ]
@@ -425,7 +440,8 @@ def llms_figure(study, domain):
         for row in study.in_order(study.rows("predictions", domain=domain, goal="displacement"))
         if row["llm"] is not None and row["gain"] is not None
     ]
-    tables = [_by_llm(study, domain, rows, "displacement (pp)", RANKINGS, number("displacement", by=["technique"]))]
+    cell = number("loss", by=["technique"])
+    tables = [_by_llm(study, domain, rows, "displacement (pp)", EFFECTS, cell, **BY_DISPLACEMENT)]
     if gains:
         gain = interval("gain", "gain_low", "gain_high", by=["technique", "control"])
         drawn = "drawn towards the other LLMs by how little the LLM was asked, with its 95 % interval"
@@ -597,8 +613,9 @@ def _changes(study):
 )
 def attrition_figure(study, domain):
     """Who did not answer, and what they could have changed."""
-    bounds = {row["technique"]: row for row in study.rows("attrition_bounds", domain=domain)}
-    losses = {row["technique"]: row["displacement"] for row in _over_llms(study, domain)}
+    over_llms = study.rows("effects", domain=domain, goal="displacement", llm=None)
+    by_technique = {row["technique"]: row for row in over_llms}
+    losses = {row["technique"]: row["loss"] for row in over_llms if row["loss"] is not None}
     rows = [
         row | {"share": row["n_answered"] / row["n_asked"] if row["n_asked"] else None}
         for row in study.in_order(study.rows("attrition", domain=domain))
@@ -607,23 +624,22 @@ def attrition_figure(study, domain):
         {
             "name": study.technique(row["technique"]),
             "value": losses[row["technique"]],
-            "low": limits["displacement_least"],
-            "high": limits["displacement_most"],
+            "low": limits["loss_least"],
+            "high": limits["loss_most"],
             "text": f"{_percent(row['share'])} %",
         }
         for row in rows
-        if row["technique"] in losses
-        and (limits := bounds.get(row["technique"], {})).get("displacement_least") is not None
+        if row["technique"] in losses and (limits := by_technique[row["technique"]])["loss_least"] is not None
     ]
 
     def bound(end):
-        column, key = f"displacement_{end}", {"study": study.name, "domain": domain}
+        key = {"study": study.name, "domain": domain, "llm": None, **BY_DISPLACEMENT}
 
         def cell(row):
-            if row["technique"] not in bounds:
+            if row["technique"] not in by_technique:
                 return "not compared"
-            place = key | {"technique": row["technique"], "llm": None}
-            return number(column, table="marts.attrition_bounds", key=place)(bounds[row["technique"]])
+            place = key | {"technique": row["technique"]}
+            return number(f"loss_{end}", table=EFFECTS, key=place)(by_technique[row["technique"]])
 
         return cell
 

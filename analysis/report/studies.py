@@ -68,7 +68,7 @@ class Study:
     def techniques(self):
         """All techniques: none first, then those that are ranked."""
         seeded = {row["technique"]: row["is_ranked"] for row in self.tables["techniques"]}
-        names = {row["technique"] for table in ("technique_rankings", "attrition") for row in self.rows(table)}
+        names = {row["technique"] for table in ("effects", "attrition") for row in self.rows(table)}
         return sorted(names, key=lambda name: (name != NO_TECHNIQUE, not seeded.get(name, False), name))
 
     @property

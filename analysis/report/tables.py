@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from analysis.report.values import MISSING, Number, clean, key_text
 
-TABLE = re.compile(r"\b(?:raw|staging|marts|inference|seeds)\.\w+")
+TABLE = re.compile(r"\b(?:raw|staging|seeds|marts|inference|papers|people|content|claims)\.\w+")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.words import codes
 from analysis.words.codes import codes_of, counted_otherwise, listed, reasons_in_words
 
-RANKS, PREDICTIONS, BOUNDS = "inference.decisions", "inference.predictions", "marts.attrition_bounds"
+RANKS, PREDICTIONS, EFFECTS = "inference.decisions", "inference.predictions", "marts.effects"
 PLACE = ("study", "domain", "llm", "technique", "goal", "control")
 ON_A_CARD = {
     "use": "**Use {technique}.** With it {better}{than}, in {n_gained} of {n_llms} LLMs: {sure}.",
@@ -144,7 +144,7 @@ def in_full(study, domain):
     """
     rows = study.held_against(domain, "control")
     if not any(row["n_llms"] for row in rows):
-        all_rows = [*study.rows("technique_rankings", domain=domain, llm=None), *rows]
+        all_rows = [*study.rows("effects", domain=domain, llm=None), *rows]
         reasons = sorted({code for row in all_rows for code in codes_of(row)} - {"", "not_ranked"})
         why = reasons_in_words("; ".join(reasons)) if reasons else "no trial had a low or a high anchor"
         yield say("Nothing can be compared here: {why}.", why=why)
@@ -230,8 +230,8 @@ def _of_whom(study, rows, goal, column, start, end=""):
 
 def _too_few(study, domain, rows):
     most = max(rows, key=lambda row: (row["n_llms"], row["technique"]))
-    ranked = study.rows("technique_rankings", domain=domain)
-    llms = sorted({row["llm"] for row in ranked if row["llm"] and row["rank_by_displacement"] is not None})
+    ranked = study.rows("effects", domain=domain, goal=LEADING)
+    llms = sorted({row["llm"] for row in ranked if row["llm"] and row["rank"] is not None})
     were = "LLM was" if most["n_llms"] == 1 else "LLMs were"
     return say(
         f"**Only {{n}} {were} asked ({{llms}}): nothing is decided about other LLMs**, for which {FEWEST_LLMS} are "
@@ -260,9 +260,9 @@ def _other_goals(study, rows, column):
 
 
 def _first_places(study, domain):
-    rankings = study.rows("technique_rankings", domain=domain, llm=None)
-    first = {goal: [row for row in rankings if row[f"rank_by_{goal}"] == 1] for goal in ("displacement", "gap")}
-    if all(first.values()) and any(row["metrics_disagree"] for row in rankings):
+    by_goal = {goal: study.rows("effects", domain=domain, llm=None, goal=goal) for goal in ("displacement", "gap")}
+    first = {goal: [row for row in rows if row["rank"] == 1] for goal, rows in by_goal.items()}
+    if all(first.values()) and any(row["goals_disagree"] for row in by_goal["gap"]):
         yield say(
             "The smallest displacement seen is with {displacement}, the smallest gap with {gap}: no technique comes "
             "first by both.",
@@ -321,22 +321,25 @@ def _with_code(study, rows, code, against=""):
 
 
 def _cautions(study, domain):
-    over_llms = study.rows("technique_rankings", domain=domain, llm=None)
+    over_llms = study.rows("effects", domain=domain, llm=None, goal=LEADING)
     if any(row["not_identified"] for row in over_llms):
-        yield _not_identified(study, study.rows("attrition_bounds", domain=domain))
+        yield _not_identified(study, over_llms)
     beside = {row["technique"] for row in over_llms} - {codes.CONTROL, "sacd_initial"}
     for row in study.tables["techniques"]:
         if row["technique"] in beside and not row["is_ranked"]:
             yield say_of(study, row, "{technique} is not ranked. {description}.", description=row["description"])
 
 
-def _not_identified(study, bounds):
+def _not_identified(study, effects):
     """Say that the order could be another, and of which ranked technique most trials have no answer."""
     text = "The order by displacement is not identified: had everybody answered, it could be another one."
-    bounds = [row for row in bounds if row["technique"] in study.ranked]
-    if not any(row["n_missing"] for row in bounds):
+    ranked = [row for row in effects if row["technique"] in study.ranked]
+    if not any(row["n_missing"] for row in ranked):
         return say(text)
-    worst = max(bounds, key=lambda row: (row["n_missing"] / max(row["n_asked"], 1), row["technique"]))
-    numbers = {column: Value(worst, column, table=BOUNDS, by=PLACE[:4]) for column in ("n_missing", "n_asked")}
+    worst = max(ranked, key=lambda row: (row["n_missing"] / max(row["n_asked"], 1), row["technique"]))
+    numbers = {
+        column: Value(worst, column, table=EFFECTS, by=(*PLACE[:5], "paradigm", "vignette"))
+        for column in ("n_missing", "n_asked")
+    }
     text += " {n_missing} trials of {technique} have no valid answer, of {n_asked} that were asked."
     return say_of(study, worst, text, **numbers)

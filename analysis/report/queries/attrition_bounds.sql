@@ -1,3 +1,0 @@
-select * from marts.attrition_bounds
-where llm is null
-order by study, domain, technique

@@ -1,0 +1,3 @@
+select * from marts.effects
+where paradigm = 'anchoring' and vignette is null
+order by study, domain, goal, technique, llm

@@ -1,2 +1,0 @@
-select * from marts.technique_rankings
-order by study, domain, llm nulls first, technique
