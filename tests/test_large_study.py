@@ -10,6 +10,7 @@ import scipy.stats
 
 from ingest.providers.simulated import FORMATS, REFUSAL
 from ingest.studies.llms import anchored_respondents
+from tests.tools.contracts import relation_of
 
 pytestmark = pytest.mark.slow("builds the tables of a large study")
 
@@ -280,7 +281,9 @@ def test_every_row_is_labelled_simulated(large):
     ]:
         assert large.query(f"select distinct {column} from {table}") == [("simulated",)], (table, column)
     for mart in MARTS:
-        assert large.query(f"select bool_and(llm like 'sim/%') from marts.{mart} where llm is not null") == [(True,)]
+        assert large.query(f"select bool_and(llm like 'sim/%') from {relation_of(mart)} where llm is not null") == [
+            (True,)
+        ]
 
 
 def test_without_baselines_trials_have_no_percentage_and_say_why(large):

@@ -77,7 +77,7 @@ def built(warehouse_in, tmp_path_factory):
 def test_they_build_and_have_their_effects_without_a_line_of_configuration(built):
     # 15, 25 and 35 of 20 are 75 %, 125 % and 175 %; low is 75, high is 150
     percents = built.query(
-        "select domain, technique, percent_of_baseline from marts.technique_effects "
+        "select domain, technique, percent_of_baseline from papers.technique_effects "
         "where llm = 'lab/new-llm' and anchor_direction = 'both' and row_set = 'accepted' "
         "and baseline_scope = 'pooled' and temperature_scope = 'pooled' and weighting = 'llm' order by all"
     )

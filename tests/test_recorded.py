@@ -66,7 +66,7 @@ def test_technique_effects_print_tables_1_4_and_6(recorded):
 def test_the_metrics_disagree_on_devils_advocate(recorded):
     rows = recorded.query(
         "select technique, effects.signed, technique_effects.deviation_pp, goals_disagree from marts.effects "
-        "inner join marts.technique_effects using (study, domain, technique) "
+        "inner join papers.technique_effects using (study, domain, technique) "
         f"where study = 'voder-bais' and domain = 'judicial' and technique in {RANKED} "
         "and goal = 'gap' and effects.llm is null and effects.vignette is null and technique_effects.llm is null "
         "and anchor_direction = 'both' and row_set = 'accepted' and baseline_scope = 'pooled' "

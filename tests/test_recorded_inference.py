@@ -16,7 +16,7 @@ MEASURED_BY_PAPERS = """
             any_value(madb_percent) filter (where anchor_direction = 'both') as madb_percent,
             any_value(percent_of_baseline) filter (where anchor_direction = 'high')
             - any_value(percent_of_baseline) filter (where anchor_direction = 'low') as net_spread
-        from marts.technique_effects
+        from papers.technique_effects
         where
             study = 'voder-bais' and row_set = 'accepted' and baseline_scope = 'pooled'
             and temperature_scope = 'pooled' and weighting = 'llm'

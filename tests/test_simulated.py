@@ -11,6 +11,7 @@ import scipy.stats
 
 from ingest.land.raw import TABLES, raw_statements
 from tests.test_how_to import printed_in_readme
+from tests.tools.contracts import relation_of
 
 MARTS = [
     "trials",
@@ -70,7 +71,7 @@ def test_dbt_and_python_make_the_same_tables_of_raw_with_what_is_declared_of_the
 
 @pytest.mark.parametrize("mart", MARTS)
 def test_every_row_of_every_mart_is_of_the_study_simulated(simulated, mart):
-    assert simulated.query(f"select distinct study from marts.{mart}") == [("simulated",)]
+    assert simulated.query(f"select distinct study from {relation_of(mart)}") == [("simulated",)]
 
 
 def test_every_row_that_was_landed_is_labelled_simulated(simulated):
@@ -135,7 +136,7 @@ def test_each_trial_is_made_of_its_calls_and_each_call_of_a_prompt_that_is_there
 
 def test_every_mart_that_names_domains_has_rows_for_every_one(simulated):
     for mart in MARTS[:-1]:
-        domains = simulated.query(f"select distinct domain from marts.{mart} order by 1")
+        domains = simulated.query(f"select distinct domain from {relation_of(mart)} order by 1")
         assert domains == [("judicial",), ("loan",), ("medical",), ("salary",)], mart
 
 

@@ -23,14 +23,14 @@ def over_llms(llms):
         for (technique, of), llm, direction in product(values.items(), llms, ("low", "high", "both"))
     ]  # fmt: skip
     keys = ("study", "domain", "vignette", "technique", "llm")
-    measured = {"metric": "displacement", "loss": 1.0}
-    losses = [{key: row[key] for key in keys} | measured for row in rows if row["temperature_scope"] == "0"]
+    measured = {"paradigm": "anchoring", "goal": "displacement", "loss": 1.0}
+    effects = [{key: row[key] for key in keys} | measured for row in rows if row["temperature_scope"] == "0"]
     with in_memory() as memory:
         memory.execute("set threads = 1")
         landed(memory, "int_claim_specifications", [{"study": "s"}])
         memory.execute("create table intermediate.fewest_llms as select 3 as n_llms")
         landed(memory, "techniques", [{"technique": technique, "is_ranked": True} for technique in TIED])
-        landed(memory, "losses", losses)
+        landed(memory, "effects", effects)
         landed(memory, "technique_effects", rows)
         return made(memory, "int_claims_over_llms").set_index(["quantity", "technique", "technique_b"]).sort_index()
 

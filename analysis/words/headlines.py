@@ -122,7 +122,7 @@ def beside_rankings(placebos, rankings):
     if placebos:
         is_or_are = "is a placebo" if len(placebos) == 1 else "are placebos"
         yield f"{listed(placebos)} {is_or_are}: as many turns as a technique, of neutral content."
-    why = {row["technique"]: row["not_ranked_because"] for row in rankings if row["technique"] != "no_technique"}
+    why = {row["technique"]: row.get("not_ranked_because") for row in rankings if row["technique"] != "no_technique"}
     if named := [f"{technique} ({reason})" for technique, reason in sorted(why.items()) if reason]:
         yield f"Not ranked: {', '.join(named)}."
 

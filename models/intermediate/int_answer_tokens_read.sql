@@ -8,6 +8,11 @@ with calls as (
     select * from {{ ref('stg_calls') }}
 ),
 
+trials as (
+    select * from {{ ref('int_trials_directed') }}
+    where not is_quarantined
+),
+
 asked as (
     select distinct trial_id from calls
     where
@@ -23,9 +28,8 @@ last_calls as (
 
 answers as (
     select trials.*, last_calls.content
-    from {{ ref('int_trials_directed') }} as trials
+    from trials
     inner join last_calls using (trial_id)
-    where not trials.is_quarantined
 ),
 
 -- every token that is a number, with what stands before and after it

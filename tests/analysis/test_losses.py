@@ -248,6 +248,23 @@ def test_answers_that_are_missing_could_have_been_at_either_end():
     assert unbounded.attrition_bounds()[0] == [-np.inf]
 
 
+def test_an_arm_that_nobody_answered_could_have_been_anywhere_in_the_valid_range():
+    rows = both()
+    rows = rows[(rows["technique"] != "sacd") | (rows["anchor_direction"] != "high")]
+    missing = {
+        "llm": "a", "vignette": "v", "technique": "sacd", "anchor_direction": "high", "n_missing": 3, "valid_min": 50,
+        "valid_max": 400,
+    }  # fmt: skip
+    domain = DomainLosses(counts_of(rows, pd.DataFrame([missing])))
+    # 95 % under the low anchor, 50 % to 400 % under the high one
+    expected = {"displacement": (5 / 2, (5 + 300) / 2), "gap": (0, 400 - 95), "error": (5 / 2, (5 + 300) / 2)}
+    for goal, ends in expected.items():
+        assert np.isnan(loss(domain, goal, "sacd"))
+        assert tuple(bound[0, 0, 1] for bound in domain.attrition_bounds(goal)) == pytest.approx(ends), goal
+    unbounded = DomainLosses(counts_of(rows, pd.DataFrame([missing | {"valid_max": np.nan}])))
+    assert [bound[0, 0, 1] for bound in unbounded.attrition_bounds("displacement")] == [5 / 2, np.inf]
+
+
 def test_bounds_of_an_llm_that_answers_far_from_its_baseline_are_those_of_a_t_interval():
     rng = np.random.default_rng(5)
     cells = {

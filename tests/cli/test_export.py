@@ -22,6 +22,7 @@ from bais.main import main
 from ingest.archives.bais_export import VERSION, reading
 from ingest.land.raw import OF_THE_GATE, TABLES
 from ingest.warehouse import ROOT
+from tests.tools.contracts import relation_of
 
 FORMATS = ("parquet", "csv", "jsonl")
 pytestmark = pytest.mark.slow("whole warehouses there and back")
@@ -130,7 +131,7 @@ def test_every_public_table_is_one_file_with_all_its_rows(warehouse, tmp_path, f
     folder = tmp_path / "out"
     assert main(["export", str(folder), "--format", form]) == 0
     tables = {of["table"]: of for of in manifest_of(folder)["tables"]}
-    assert set(tables) >= {f"marts.{name}" for name in MARTS} | {f"raw.{name}" for name in TABLES}
+    assert set(tables) >= {relation_of(name) for name in MARTS} | {f"raw.{name}" for name in TABLES}
     for table, of in tables.items():
         ((n,),) = rows(warehouse, f"select count(*) from {table}")
         assert of["rows"] == n
@@ -330,7 +331,7 @@ def test_an_import_back_and_a_build_give_the_same_marts(warehouse, warehouse_in,
     assert main(["import", str(tmp_path / "out"), "--format", "bais-export"]) == 0
     build(warehouse_in(back.parent))
     for name in MARTS:
-        mine, theirs = all_of(back, f"marts.{name}"), all_of(warehouse, f"marts.{name}")
+        mine, theirs = (all_of(path, relation_of(name)) for path in (back, warehouse))
         assert len(mine) == len(theirs) > 0
         for row, other in zip(mine, theirs, strict=True):
             assert all(map(same, row, other)), (name, row, other)

@@ -42,6 +42,13 @@ NAMES = {
 GOALS = ("displacement", "gap")
 LLMS = [f"vendor/{letter}" for letter in "abcdef"]
 
+WITHOUT_BASELINE = [
+    # domain, LLM, vignette, reason
+    ("split", "vendor/g", "v", "no_baseline"),
+    ("split", "vendor/g", None, "no_baseline"),
+    ("bare", None, None, "no_baseline; nothing_to_rank"),
+]
+
 RELATIONS = (
     "raw.batches", "seeds.techniques", "seeds.llm_aliases", "marts.trials", "marts.effects",
     "marts.technique_costs", "marts.attrition", "marts.post_hoc_changes",
@@ -133,12 +140,10 @@ def made_once(tmp_path_factory):
         insert_trial(made, "real", "split", "vendor/g", "recorded")
         insert_trial(made, "other", "framing", "vendor/a", "recorded", "framing")
         insert_trial(made, "other", "judged", "vendor/a", "recorded", "judge_framing", "answer")
-        for (domain, llm, reason), goal in product(
-            (("split", "vendor/g", "no_baseline"), ("bare", None, "no_baseline; nothing_to_rank")), GOALS
-        ):
+        for (domain, llm, vignette, reason), goal in product(WITHOUT_BASELINE, GOALS):
             insert(
                 made, "marts.effects", study="real", paradigm="anchoring", domain=domain, goal=goal, llm=llm,
-                technique="sacd", reason=reason,
+                vignette=vignette, technique="sacd", reason=reason,
             )  # fmt: skip
         for llm, cost in zip(LLMS, (0.002, 0.004) * 3, strict=True):
             insert(
