@@ -11,8 +11,8 @@ from analysis.report.tables import table_of
 from analysis.report.values import MISSING, SAID_ABOVE, Number, clean, clean_lines, key_text
 
 CHECKS = (
-    "(select checks.*, claims.study from marts.claim_checks as checks inner join seeds.published_claims as claims "
-    "on checks.claim_id = claims.claim_id and checks.part is not distinct from claims.part)"
+    "(select checks.*, printed.study from marts.claim_checks as checks inner join seeds.published_claims as printed "
+    "on checks.claim_id = printed.claim_id and checks.part is not distinct from printed.part)"
 )
 SIGNS = {
     "yes": "✓", "no": "≠", "holds": "✓", "weaker": "?", "contradicted": "✕", "confounded": "⇄",

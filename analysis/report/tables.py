@@ -7,9 +7,10 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from analysis.report.queries import PUBLIC
 from analysis.report.values import MISSING, Number, clean, key_text
 
-TABLE = re.compile(r"\b(?:raw|staging|seeds|marts|inference|papers|people|content|claims)\.\w+")
+TABLE = re.compile(rf"\b(?:raw|staging|seeds|{PUBLIC})\.\w+")
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def test_a_number_that_is_not_the_warehouses_is_found_by_that_test(warehouse, mo
         connection.execute("update marts.conditions set mean = mean + 0.02 where llm = 'vendor/a'")
     _, wrong = differing(page, warehouse)
     assert wrong
-    assert all('"baseline"' in said for said in wrong)
+    assert all('"mean"' in said for said in wrong)
 
 
 def test_no_cell_of_a_table_holds_a_number_without_saying_where_it_is_from(both):

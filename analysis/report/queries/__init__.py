@@ -6,7 +6,8 @@ Those in `later/` read tables that warehouses of an older version have not: ther
 import re
 from pathlib import Path
 
-TABLE = re.compile(r"\b(?:marts|inference)\.(\w+)")
+PUBLIC = "marts|inference|papers|people|content|claims"  # schemas
+TABLE = re.compile(rf"\b(?:{PUBLIC})\.(\w+)")
 
 
 def queries(tables):
