@@ -108,7 +108,7 @@ def bring_over(memory) -> None:
     for name, table in TABLES.items():
         columns = ", ".join(column for column in table.columns if (name, column) in there)
         has_grown = f"select (select count(*) from landed.raw.{name}) > (select count(*) from built.raw.{name})"
-        if columns and memory.sql(has_grown).fetchone()[0]:
+        if columns and memory.sql(has_grown).fetchall() == [(True,)]:
             memory.execute(
                 f"insert into built.raw.{name} by name select {columns} from landed.raw.{name} as landed "
                 f"anti join built.raw.{name} as kept on {same('landed', 'kept', table.key)}"
