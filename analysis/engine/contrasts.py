@@ -19,22 +19,11 @@ from analysis.methods.crossed_effects import (
 )
 from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
 from analysis.methods.t_and_f_tests import holm
-from analysis.tables import columns, reasons
+from analysis.tables import declared, reasons
 
 LEVELS = {"both": "both", "llms": "over_llms", "items": "over_items"}
 WEIGHTINGS = ("llm", "trial")
-COLUMNS = columns(
-    "varchar: study paradigm measure instrument technique arm arm_b llm row_set weighting level",
-    "boolean: is_headline",
-    "double: value standard_error low high df p_value p_holm",
-    "bigint: n_tests",
-    "double: d_z d_z_low d_z_high sd_of_items p_items_alike",
-    "bigint: n_only_arm n_only_arm_b",
-    "double: p_mcnemar_exact p_mcnemar_mid value_least value_most confidence",
-    "varchar: method",
-    "bigint: n_trials n_items n_llms n_asked n_missing",
-    "varchar: reason",
-)
+COLUMNS = declared("outcome_contrasts")
 
 
 def contrast_rows(counts, paradigms, contrasts):

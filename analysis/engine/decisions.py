@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from analysis.counts import CONTROL, QUESTION, stream
+from analysis.counts import CONTROL, stream
 from analysis.engine.comparisons import compared, comparisons
 from analysis.engine.guards import ALONE, WITHHELD, stood
 from analysis.engine.places import Model
@@ -12,25 +12,9 @@ from analysis.engine.questions import READING
 from analysis.engine.rule import ZERO, decide, decide_from_gains, one_sided, share_bound, t_bounds
 from analysis.methods.contrasts import sign_flip_p
 from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
-from analysis.tables import columns, reasons
+from analysis.tables import declared, reasons
 
-COLUMNS = columns(
-    f"varchar: {QUESTION} technique control llm comparison",
-    "boolean: is_primary",
-    "double: loss loss_control gain gain_low gain_high gain_plain_low gain_plain_high gain_asked_low gain_asked_high",
-    "bigint: n_gained",
-    "double: p_sign_flip",
-    "bigint: n_beyond_margin n_surely_beyond_margin",
-    "double: beyond_margin_high p_best p_worst p_worse_than_control",
-    "bigint: rank_low rank_high n_reversed",
-    "varchar: decision decision_asked certainty",
-    "double: confidence",
-    "bigint: n_comparisons",
-    "double: margin",
-    "varchar: method",
-    "bigint: n_draws seed n_trials n_llms",
-    "varchar: reason",
-)
+COLUMNS = declared("decisions")
 PART = "decisions"
 OVER_LLMS, OF_AN_LLM = "t_over_llms", "bias_aware"  # methods
 OPPOSITE = {"use": "avoid", "avoid": "use"}

@@ -5,21 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from analysis.counts import CONTROL, QUESTION
+from analysis.counts import CONTROL
 from analysis.engine.guards import JUDGED
 from analysis.engine.losses import Loss
 from analysis.methods.small_samples import CONFIDENCE, FEWEST_BASELINE
 from analysis.methods.t_and_f_tests import holm as step_down
-from analysis.tables import columns, first_reason, reasons
+from analysis.tables import declared, first_reason, reasons
 
-COLUMNS = columns(
-    f"varchar: {QUESTION} technique llm_a llm_b",
-    "double: loss_a loss_b difference low high std_error df p_value p_holm",
-    "bigint: rank_a rank_a_low rank_a_high n_comparisons",
-    "double: confidence",
-    "bigint: n_trials n_llms",
-    "varchar: method reason",
-)
+COLUMNS = declared("llm_contrasts")
 
 
 @dataclass(frozen=True)

@@ -2,28 +2,15 @@
 
 import numpy as np
 
-from analysis.counts import QUESTION
 from analysis.engine.comparisons import compared
 from analysis.engine.decisions import mean_decision, why_no_gain
 from analysis.engine.guards import MOVED, OVER_BOTH, stood, taken_back
 from analysis.engine.questions import AS_RECOMMENDED
 from analysis.engine.rule import decide, decide_from_gains, one_sided
 from analysis.methods.small_samples import FEWEST_LLMS
-from analysis.tables import columns, reasons
+from analysis.tables import declared, reasons
 
-COLUMNS = columns(
-    f"varchar: {QUESTION} technique control comparison switch",
-    "varchar: excluded_llm response_source row_set baseline_scope refusals",
-    "double: gain gain_low gain_high gain_asked_low gain_asked_high",
-    "varchar: decision decision_asked",
-    "boolean: is_recommended",
-    "bigint: n_specifications n_same_decision n_same_decision_asked",
-    "varchar: carried_by carried_by_asked",
-    "bigint: n_comparisons",
-    "double: margin",
-    "bigint: n_trials n_llms",
-    "varchar: reason",
-)
+COLUMNS = declared("multiverse")
 PART = "multiverse"
 LEFT_OUT, LEAST, MOST = "left_out", "least_gain", "most_gain"
 KEPT = (

@@ -2,19 +2,13 @@
 
 import numpy as np
 
-from analysis.counts import CONTROL, QUESTION
+from analysis.counts import CONTROL
 from analysis.engine.predictions import fit
 from analysis.methods.small_samples import FEWEST_LLMS
-from analysis.tables import columns, reasons
+from analysis.tables import declared, reasons
 
 PART = "predictions"
-PREDICTIONS = columns(
-    f"varchar: {QUESTION} technique control llm",
-    "double: expected_loss gain gain_low gain_high p_better_than_control p_best_new_llm between_sd",
-    "varchar: method",
-    "bigint: n_draws seed n_trials n_llms",
-    "varchar: reason",
-)
+PREDICTIONS = declared("predictions")
 
 
 class Fitted:
