@@ -154,7 +154,7 @@ def test_the_marts_give_back_the_stated_pull_as_anchoring_index(large, anchors):
 def test_the_marts_give_back_what_each_technique_does_to_the_pull_as_spread(large, anchors):
     z = []
     for llm, vignette, technique, n, spread in large.query(
-        "select llm, vignette, technique, effects.n_trials, signed * conditions.mean / 100 from marts.effects "
+        "select llm, vignette, effects.technique, effects.n_trials, signed * conditions.mean / 100 from marts.effects "
         "inner join marts.conditions using (study, llm, vignette) "
         "where study = 'large' and goal = 'gap' and is_baseline and row_set = 'accepted' "
         "and temperature_scope = 'pooled' and llm != 'sim/constant'"

@@ -17,6 +17,7 @@ from bais.main import COMMANDS, commands, main
 from ingest.ask.experiment import shipped_experiments
 from ingest.warehouse import ROOT
 from tests.cli.test_commands import COMMANDS as TAKEN
+from tests.tools.contracts import relation_of
 
 KEY = "sk-never-shown-0123456789"
 
@@ -143,7 +144,7 @@ def test_a_warehouse_with_every_public_table_is_ok_and_one_that_lacks_some_names
 
 
 def test_doctor_counts_the_views_of_scores_as_python_and_export_do():
-    of_scores = {f"marts.{path.stem}" for path in (ROOT / "models" / "scores").glob("*.sql")}
+    of_scores = {relation_of(path.stem) for path in (ROOT / "models" / "scores").glob("*.sql")}
     assert "papers.anchor_calls" in of_scores
     assert of_scores <= health.modelled_tables()
 
