@@ -9,11 +9,11 @@ from tests.tools.compare import main
 
 MADE = """
 create schema marts; create schema raw;
-create table marts.baselines as from (values
+create table marts.technique_costs as from (values
     ('s', 'a', 'v', 'pooled', 3::bigint, 0.1::double + 0.2, 1e-13, now()),
     ('s', 'b', 'v', 'pooled', 2::bigint, 'nan'::double, null, now()),
     ('s', 'c', 'v', 'pooled', null, null, null, now())
-) as t (study, llm, vignette, temperature_scope, n_trials, baseline, p_value, loaded_at);
+) as t (study, llm, technique, temperature_scope, n_trials, baseline, p_value, loaded_at);
 create table marts.no_key as from (values ('a', 1.0), ('a', 1.0), ('a', 2.0)) as t (name, number);
 create table raw.batch_verdicts as from (
     values ('v1', 'b1', 's', 'v', 'failed', 1), ('v2', 'b1', 's', 'v', 'passed', 2)
@@ -41,7 +41,7 @@ def two(tmp_path):
 
 def test_times_stamps_the_order_of_rows_and_the_last_digit_of_a_double_are_no_difference(two, capsys):
     assert main(two("""
-        update marts.baselines set baseline = 0.3, loaded_at = '2020-01-01' where llm = 'a';
+        update marts.technique_costs set baseline = 0.3, loaded_at = '2020-01-01' where llm = 'a';
         update raw.batch_verdicts set verdict_id = 'w2' where verdict_id = 'v2';
         update raw.batch_checks set verdict_id = 'w2' where verdict_id = 'v2';
         update raw.flagged_trials set verdict_id = 'w2';
@@ -54,17 +54,17 @@ def test_times_stamps_the_order_of_rows_and_the_last_digit_of_a_double_are_no_di
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("update marts.baselines set baseline = 0.3000001 where llm = 'a'", "1 values of baseline differ"),
-        ("update marts.baselines set baseline = null where llm = 'b'", "1 values of baseline differ"),
-        ("update marts.baselines set baseline = 'nan' where llm = 'a'", "1 values of baseline differ"),
-        ("update marts.baselines set baseline = 'inf' where llm = 'b'", "1 values of baseline differ"),
-        ("update marts.baselines set p_value = 2e-13 where llm = 'a'", "1 values of p_value differ"),
+        ("update marts.technique_costs set baseline = 0.3000001 where llm = 'a'", "1 values of baseline differ"),
+        ("update marts.technique_costs set baseline = null where llm = 'b'", "1 values of baseline differ"),
+        ("update marts.technique_costs set baseline = 'nan' where llm = 'a'", "1 values of baseline differ"),
+        ("update marts.technique_costs set baseline = 'inf' where llm = 'b'", "1 values of baseline differ"),
+        ("update marts.technique_costs set p_value = 2e-13 where llm = 'a'", "1 values of p_value differ"),
         ("update raw.batch_verdicts set study = 's2'", "raw.batch_checks: 1 rows are gone"),
-        ("update marts.baselines set n_trials = 4 where llm = 'a'", "1 values of n_trials differ"),
-        ("update marts.baselines set llm = 'd' where llm = 'a'", "1 rows are gone"),
+        ("update marts.technique_costs set n_trials = 4 where llm = 'a'", "1 values of n_trials differ"),
+        ("update marts.technique_costs set llm = 'd' where llm = 'a'", "1 rows are gone"),
         ("insert into marts.no_key values ('a', 1.0)", "1 rows are new"),
-        ("alter table marts.baselines drop column n_trials", "column n_trials is gone"),
-        ("alter table marts.baselines alter column n_trials type integer", "was BIGINT and is INTEGER"),
+        ("alter table marts.technique_costs drop column n_trials", "column n_trials is gone"),
+        ("alter table marts.technique_costs alter column n_trials type integer", "was BIGINT and is INTEGER"),
         ("create table marts.more as select 1 as one", "marts.more: the table is new"),
         ("drop table marts.no_key", "marts.no_key: the table is gone"),
         ("update raw.batch_verdicts set verdict = 'failed'", "raw.batch_verdicts: 1 rows are gone"),

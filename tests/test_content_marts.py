@@ -103,7 +103,7 @@ def test_the_bounds_of_changed_framings_hold_whatever_label_any_text_without_one
             " '' as technique, unnest([]::double[]) as phi_low, null as phi_high, null as phi_corrected,"
             " null as phi_corrected_low, null as phi_corrected_high, null as identity_disagreement,"
             " null as identity_disagreement_expected, null as confidence, 0 as n_items, 0 as n_known_texts,"
-            " 0 as n_identity_pairs, null as reason"
+            " 0 as n_identity_pairs, null as phi, 0 as n_llms, null as reason"
         )
         found = made(memory, "framing_changes").query("llm.isna()").iloc[0]
     assert found["phi_min"] - 1e-9 <= true_share <= found["phi_max"] + 1e-9

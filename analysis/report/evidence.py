@@ -372,21 +372,25 @@ def sacd_figure(study, domain):
         return None
     values = [{"name": study.llm(row["llm"]), **of_llms[row["llm"]]} for row in rows]
 
+    place = {"study": study.name, "domain": domain, "technique": SACD, **BY_DISPLACEMENT}
+
     def under(end):
-        key = {"study": study.name, "domain": domain, "technique": SACD, "anchor_direction": end, **OF_PERCENTS}
-        return lambda row: Number(
-            of_llms[row["llm"]][end], "avg(percent_of_baseline)", table=PERCENTS, key={**key, "llm": row["llm"]}
-        )
+        key = {"anchor_direction": end}
+        return lambda row: Number(of_llms[row["llm"]][end], "avg(percent_of_baseline)", key=key)
+
+    def effect(column, digits):
+        return lambda row: Number(row[column], column, digits, table=EFFECTS, key=place | {"llm": row["llm"]})
 
     columns = [
         *((f"{end} anchors (%)", under(end)) for end in ENDS),
-        ("displacement (pp)", number("loss")),
+        ("displacement (pp)", effect("loss", 1)),
         ("both together (%)", under("both")),
         ("class of document A", lambda row: " ".join(class_of(of_llms[row["llm"]]["both"]))),
-        ("trials", whole("n_trials")),
+        ("trials", effect("n_trials", 0)),
     ]
+    key = {"technique": SACD, **OF_PERCENTS}
     return _draw_ends(study, domain, "SACD, ", values), [
-        _table(study, domain, "SACD by LLM", EFFECTS, rows, columns, by=["llm"], technique=SACD, **BY_DISPLACEMENT)
+        _table(study, domain, "SACD by LLM", PERCENTS, rows, columns, by=["llm"], **key)
     ]
 
 

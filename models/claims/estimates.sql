@@ -13,7 +13,7 @@ llm_baselines as (
         study, domain, llm, vignette, row_set, temperature_scope,
         mean as baseline,
         sd as sd_response,
-        coalesce(sd, 0) * sqrt((n_trials - 1) / n_trials) as sd_population
+        case when n_trials = 1 then 0 else sd * sqrt((n_trials - 1) / n_trials) end as sd_population
     from {{ ref('conditions') }}
     where paradigm = 'anchoring' and is_baseline and n_trials > 0
 ),
@@ -64,7 +64,7 @@ intervals as (
         and method = case when llm is null and n_llms < {{ fewest_llms() }} then 'trial' else 'headline' end
 ),
 
-effects as (
+claim_effects as (
     select
         *,
         abs(deviation_pp) as absolute_deviation_pp,
@@ -253,7 +253,7 @@ of_llms as (
 
 together as (
     {% for part in [
-        'effects', 'rankings', 'distributions', 'cell_means_repeated', 'baselines', 'domain_baselines', 'counts',
+        'claim_effects', 'rankings', 'distributions', 'cell_means_repeated', 'baselines', 'domain_baselines', 'counts',
         'domain_counts', 'study_counts', 'cell_sizes', 'stopping_rules', 'anchor_factors', 'request_ids', 'iterations',
         'inferred', 'recommended', 'comparisons', 'of_llms', 'scores',
     ] -%}

@@ -53,7 +53,7 @@ summarised as (
                 when value is not null then n_trials * (value - mean) ** 2
                 else greatest(sum_of_squares - 2 * mean * sum_of_values + n_trials * mean ** 2, 0)
             end
-        ) / nullif(sum(n_trials) - 1, 0)) as sd,
+        ) / nullif(greatest(sum(n_trials) - 1, 0), 0)) as sd,
         min(value) as least,
         max(value) as most,
         {{ percent_of_baseline('any_value(mean)', 'any_value(baseline)') }} as percent_of_baseline,

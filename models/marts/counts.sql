@@ -70,13 +70,19 @@ counted as (
     from in_row_sets
     inner join paradigms using (study, paradigm, measure)
     where row_set = 'accepted' or not is_flagged
+),
+
+placed as (
+    select {{ all_but(['domain'], 'counted') }}, coalesce(counted.domain, vignettes.domain) as domain, valid_min, valid_max
+    from counted
+    left join vignettes using (study, vignette)
 )
 
 select
     {{ keys | join(',\n    ') }},
     value,
     relative_to,
-    coalesce(counted.domain, vignettes.domain) as domain,
+    domain,
     valid_min,
     valid_max,
     sum(n_trials)::bigint as n_asked,
@@ -84,6 +90,5 @@ select
     -- in an order, so that a sum has the same last digit in each build
     coalesce({{ sum_in_order('n_trials * number', 'number') }}, 0) as sum_of_values,
     coalesce({{ sum_in_order('n_trials * power(number, 2)', 'number') }}, 0) as sum_of_squares
-from counted
-left join vignettes using (study, vignette)
+from placed
 group by all

@@ -227,11 +227,7 @@ def test_a_bias_of_ones_own_that_has_goals_is_asked_on_as_it_was(settling, rents
     assert (study.techniques, study.stopping_rule) == (before.techniques, before.stopping_rule)
     assert [llm.llm for llm in study.llms] == ["vendor/c"]
     prompts = [
-        [
-            Design(asked).script(cell).next_turn([]).prompt
-            for cell in Design(asked).paradigm_cells()
-            if cell.arm == "none"
-        ]
+        [Design(asked).script(cell).next_turn([]).prompt for cell in Design(asked).first_cells() if cell.arm == "none"]
         for asked in (before, study)
     ]
     assert set(prompts[1]) == {prompt for prompt in prompts[0] if "Rent" in prompt}

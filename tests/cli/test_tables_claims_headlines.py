@@ -145,7 +145,9 @@ def made_once(tmp_path_factory):
         make_tables(made, *RELATIONS)
         made.execute(OTHERS)
         for model in ("int_claim_bases", "claim_trials"):
-            made.execute(f"create view {relation_of(model)} as {render(model, ref=relation_of)}")
+            schema = relation_of(model).split(".")[0]
+            query = render(model, ref=relation_of)
+            made.execute(f"create schema if not exists {schema}; create view {relation_of(model)} as {query}")
         for technique, name in (("sacd", "SACD"), ("devils_advocate", "Devil's Advocate")):
             insert(made, "seeds.techniques", technique=technique, display_name=name, is_ranked=True)
         for claim_id, differing in CLAIMS.items():
@@ -291,7 +293,7 @@ def test_a_public_table_goes_before_a_landed_one_of_the_same_name(warehouse, cap
 
 
 def test_landed_tables_are_defined_before_anything_is_built(change, capsys):
-    change("drop schema marts cascade; drop schema inference cascade")
+    change("drop schema marts cascade; drop schema inference cascade; drop schema claims cascade")
     assert ask(capsys, "tables", "raw.trials").startswith("raw.trials, ")
     assert "run `bais build`" in refused(capsys, "tables", "conditions")
 
@@ -364,8 +366,8 @@ def test_claims_from_printed_numbers_say_so_and_have_no_trials(warehouse, capsys
             derivation="difference", inputs="reproduced of_baseline", quantity=None, describes="record",
             holds="not_applicable",
         )  # fmt: skip
-        made.execute("create or replace table marts.listed as from claims.claim_trials where claim_id != 'printed'")
-        made.execute("drop view claims.claim_trials; alter table marts.listed rename to claim_trials")
+        made.execute("create or replace table claims.listed as from claims.claim_trials where claim_id != 'printed'")
+        made.execute("drop view claims.claim_trials; alter table claims.listed rename to claim_trials")
     golden(ask(capsys, "claims", "--document", "C"), "1 recomputes")
     golden(ask(capsys, "claims"), "from the recorded trials or")
     out = ask(capsys, "claims", "printed")

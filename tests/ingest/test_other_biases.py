@@ -10,6 +10,7 @@ from ingest.ask.collector import collect
 from ingest.ask.plan import plan_of
 from ingest.ask.spool import COLLECTED, Spool, records_of, spool_folder
 from ingest.land.models import macros
+from ingest.studies.design import Design
 from ingest.studies.study import parse_study
 from ingest.warehouse import UserError
 
@@ -110,8 +111,8 @@ def test_a_session_that_ends_early_counts_what_was_collected_before_and_goes_thr
     content = yaml.safe_load(STUDY) | {"stopping_rule": {"minimum": 100}}
     many = parse_study(yaml.safe_dump(content, sort_keys=False))
     assert collect(many, max_calls=20).n_left == 180
-    seen = []
-    monkeypatch.setattr("ingest.studies.design.Design._is_asked", lambda design, trial_id: seen.append(trial_id))
+    seen, trial = [], Design.trial
+    monkeypatch.setattr(Design, "trial", lambda design, *which: seen.append(which) or trial(design, *which))
     outcome = collect(many, max_calls=20)
     assert (outcome.n_before, outcome.n_done, outcome.n_left) == (20, 20, 160)
     assert len(seen) < 100
