@@ -101,14 +101,15 @@ def write_study(
             f"{n_llms} more LLM{'s' * (n_llms > 1)} would settle {question.what(way)}, and seeds/llms.csv has none "
             "that was not asked: name them with --llm vendor/name"
         )
-    had = {entry["llm"]: entry for entry in content.get("llms", [])}
-    content["llms"] = [had.get(llm, llm) for llm in (place["llms"] if trials else added)]
+    had = {entry["llm"] for entry in content.get("llms", [])}
+    asked = place["llms"] if trials and question.is_recorded else added
+    content["llms"] = [*content.get("llms", []), *(llm for llm in asked if llm not in had)]
     if trials:
         content["stopping_rule"] = {"minimum": max(1, math.ceil(way["needed_trials"] / len(content["temperatures"])))}
     path = out or Path(f"{place['study']}-{place['domain']}.yaml")
     sentences = [over_trials(way, question.what(way))] if trials else _over_llms(question, way, content)
     n_missing = max(0, n_llms - len(added))
-    sentences += on_the_study(content, n_missing, place["study"], is_recorded=question.is_recorded)
+    sentences += on_the_study(content, len(added), n_missing, place["study"], is_recorded=question.is_recorded)
     sentences.append(f"The study: {printable(path)}. `bais collect {printable(path)}` asks it.")
     text = _yaml_text(content, sentences)
     parse_study(text, printable(path))
@@ -202,14 +203,14 @@ def _of_paradigm(question):
 
 
 def _content(warehouse, question, way):
-    """Return the study as it was asked, of the domain's vignettes, and of what is ranked and its controls."""
+    """Return the study as it was asked; where bais did not ask it, of the domain's vignettes and what is ranked."""
     from ingest.paradigms.paradigm import multiples_of_anchoring
     from ingest.prompts import shipped
 
     place, names = question.place, {"no_technique"}
     names |= {name for row in question.techniques for name in (row["technique"], row["control"])}
     if not question.is_recorded:
-        return _as_it_was_asked(warehouse, question, names)
+        return _as_it_was_asked(warehouse, question)
     vignettes = shipped("vignettes")
     for vignette in place["vignettes"]:
         if place["paradigm"] != ANCHORING or vignettes.get(vignette, {}).get("domain") != place["domain"]:
@@ -237,27 +238,34 @@ def _content(warehouse, question, way):
     }
 
 
-def _as_it_was_asked(warehouse, question, names):
-    """Return how bais asked a study, of the domain's vignettes and of some techniques."""
+def _as_it_was_asked(warehouse, question):
+    """Return how bais asked a study, all of it: answers to what a study names no more would count no more."""
     from ingest.prompts import shipped
 
     content = question.definition
-    content["vignettes"] = [entry for entry in content["vignettes"] if entry["vignette"] in question.place["vignettes"]]
-    content["techniques"] = [entry for entry in content["techniques"] if entry["technique"] in names]
     content["techniques"] = [_short(entry, "technique", shipped("techniques")) for entry in content["techniques"]]
     if "paradigm" in content:
-        return _with_its_paradigm(warehouse, question, content)
+        return _with_its_paradigms(warehouse, question.place["study"], content)
     content["vignettes"] = [_short(entry, "vignette", shipped("vignettes")) for entry in content["vignettes"]]
     return content
 
 
-def _with_its_paradigm(warehouse, question, content):
-    """Return a study of one paradigm as a file says it: with its vignettes, and with the items that were asked."""
+def _with_its_paradigms(warehouse, study, content):
+    """Return a study of paradigms as a file says it: each with its vignettes, and with the items that were asked."""
+    vignettes = content.pop("vignettes")
+    for paradigm in content["paradigm"]:
+        own = [entry for entry in vignettes if entry["paradigm"] == paradigm["paradigm"]]
+        _put_in(warehouse, study, paradigm, own)
+    content.pop("judges", None)
+    return content
+
+
+def _put_in(warehouse, study, paradigm, vignettes):
+    """Put its vignettes and items into a paradigm."""
     from ingest.paradigms.items import SAID
     from ingest.paradigms.paradigm import ParadigmVignette, Treatment
 
-    (paradigm,) = (entry for entry in content["paradigm"] if entry["paradigm"] == question.place["paradigm"])
-    vignettes = [
+    paradigm["vignettes"] = [
         {key: entry[key] for key in ParadigmVignette.model_fields if key in entry}
         | {
             "arms": {
@@ -265,18 +273,16 @@ def _with_its_paradigm(warehouse, question, content):
                 for arm, told in entry["arms"].items()
             }
         }
-        for entry in content.pop("vignettes")
+        for entry in vignettes
     ]
     if given := paradigm.get("items"):
         given = {key: given[key] for key in ("id", "fields", "source", "licence", *SAID) if key in given}
         of_item = {key: given[key] for key in SAID if key in given}
         rows = [
             {given["id"]: row["item"]} | json.loads(row["fields"]) | {of_item[key]: str(row[key]) for key in of_item}
-            for row in records(warehouse, ITEMS, question.place)
+            for row in records(warehouse, ITEMS, {"study": study, "paradigm": paradigm["paradigm"]})
         ]
         paradigm["items"] = given | {"rows": rows}
-    content.pop("judges", None)
-    return content | {"paradigm": paradigm | {"vignettes": vignettes}}
 
 
 def _short(entry, key, entries):

@@ -233,7 +233,7 @@ def _without_gain(pair, basis, gains):
         "loss": np.nanmean(by_llm, axis=1).mean() if len(by_llm) else None,
         "decision": nothing,
         "decision_asked": nothing,
-        "n_trials": losses.n_trials(pair.technique).sum(),
+        "n_trials": losses.n_trials(pair.technique, basis.goal).sum(),
         "n_llms": 0,
         "method": OVER_LLMS,
         "codes": reasons(why_no_gain(pair, losses, gains), "confounded_prompt" if pair.is_confounded else None),
@@ -259,7 +259,7 @@ def _of_control(basis, control, model):
         return
     means = np.nanmean(by_cell[llms], axis=1)
     places = model.control(control)
-    n_trials = losses.n_trials(control)
+    n_trials = losses.n_trials(control, basis.goal)
     yield row | {
         "llm": None, "loss": means.mean(), "n_llms": len(llms), "n_trials": n_trials.sum(), "method": OVER_LLMS,
         **places, "reason": reasons("control", places.get("reason")),

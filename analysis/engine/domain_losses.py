@@ -91,10 +91,8 @@ class DomainLosses:
         self.n_baseline = n_of_unit
         self.moments = Moments(means, variances, n_trials, distances, distance_variances, slopes, noise, n_baseline, df)
         self.knows_attrition, self._missing = True, self._ranges(missing, shape)
-        self.n_missing = self._of_vignettes(self._missing[0].sum(axis=-1))
-        self.n_asked = self._of_vignettes(self._seen[0].sum(axis=-1)) + self.n_missing
         self.incomplete = "missing_direction" if arms == SIDES else "missing_arm"
-        self._known, self._signed_bounds = {}, None
+        self._known, self._signed_bounds, self._n_put = {}, None, None
 
     def _choose_items(self, means, n_baseline, noise):
         """Choose the items that enter: those that an LLM answered in all arms under every technique it was asked with.
@@ -189,6 +187,25 @@ class DomainLosses:
         of_arms = by_arm(percent, 100.0, self.arms)
         return of_arms[a] - of_arms[b]
 
+    def in_arms(self, goal, values):
+        """Return those of values by arm, in the last axis, that are of the arms of a goal."""
+        if goal not in self.goals:
+            return values
+        stated = self.goals[goal]
+        return values[..., [arm in stated.distance_of or arm in sum(stated.contrasts, ()) for arm in self.arms]]
+
+    def n_put(self, goal):
+        """Return how many trials were asked in the arms of a goal, and how many of these have no answer.
+
+        Each in the shape of `by_goal`.
+        """
+        if self._n_put is not None:
+            return self._n_put
+        n_missing, n_answered = (
+            self._of_vignettes(self.in_arms(goal, n).sum(axis=-1)) for n in (self._missing[0], self._seen[0])
+        )
+        return n_missing + n_answered, n_missing
+
     def base_loss(self, goal):
         """Return how far the answers in the base are from their mean, of a goal that is a distance; else None.
 
@@ -247,7 +264,7 @@ class DomainLosses:
         made = cls.of_moments(llms, vignettes, techniques, moments)
         made._known = {goal: folded(*sides, none[..., None], none[..., None], variance, per_df)}
         made.incomplete, made.goals = "missing_arm", {}
-        made.n_asked, made.n_missing = (None, None) if n_put is None else n_put
+        made._n_put = n_put
         made.knows_attrition, made._signed_bounds = bounds is not None, bounds
         return made
 
@@ -291,9 +308,10 @@ class DomainLosses:
         quantile = special.stdtrit(np.maximum(self.n_baseline - 1, 1), 0.975)
         return np.nan_to_num(self.baseline_variance) * quantile**2 >= 1
 
-    def n_trials(self, technique):
-        """Return the trials of a technique in the arms by LLM, shape (n LLMs,)."""
-        return self.moments.n[:, :, self.techniques.index(technique)].sum(axis=(1, 2)).astype(int)
+    def n_trials(self, technique, goal):
+        """Return the trials of a technique in the arms of a goal by LLM, shape (n LLMs,)."""
+        of_technique = self.moments.n[:, :, self.techniques.index(technique)]
+        return self.in_arms(goal, of_technique).sum(axis=(1, 2)).astype(int)
 
     def why_not(self, technique):
         """Return why a technique has no loss anywhere: `missing_direction`, `no_baseline`, or None where it has one.

@@ -31,16 +31,17 @@ def loss_rows(questions):
     """
     for question in questions:
         losses, goal = question.basis.losses, question.basis.goal
-        n_of_arms = np.nan_to_num(losses.moments.n)
+        n_of_arms = losses.in_arms(goal, np.nan_to_num(losses.moments.n))
         is_whole = (n_of_arms > 0).all(axis=-1)
         least, most = losses.attrition_bounds(goal)
+        n_asked, n_missing = losses.n_put(goal)
         parts = {
             "loss": losses.by_goal(goal).loss, "signed": losses.signed(goal), "base_loss": losses.base_loss(goal),
-            "loss_least": least, "loss_most": most, "n_asked": losses.n_asked, "n_missing": losses.n_missing,
+            "loss_least": least, "loss_most": most, "n_asked": n_asked, "n_missing": n_missing,
             "n_trials": n_of_arms.sum(axis=-1),
         }  # fmt: skip
         parts = {name: values for name, values in parts.items() if values is not None}
-        for i, j, k in np.argwhere(losses.n_asked > 0):
+        for i, j, k in np.argwhere(n_asked > 0):
             row = {name: values[i, j, k] for name, values in parts.items()}
             places = {"llm": losses.llms[i], "vignette": losses.vignettes[j], "technique": losses.techniques[k]}
             codes = [None if is_whole[i, j, k] else losses.incomplete]

@@ -59,7 +59,7 @@ class Gains:
             (self.used & ~(loss.is_corrected[..., self._k] & loss.is_corrected[..., self._c])).any()
         )
         self.variances = self.covariances(self)
-        of_both = domain.moments.n[self.used][:, list({self._k, self._c})]
+        of_both = domain.in_arms(goal, domain.moments.n[self.used][:, list({self._k, self._c})])
         self.n_trials = int(np.nansum(of_both))
 
     def covariances(self, other):

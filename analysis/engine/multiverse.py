@@ -81,7 +81,7 @@ def _decided(basis, pairs, among=None):
             row, limits = stood(row, by_llm, basis, among)
             rows[pair] = row | {"limits": limits, "reason": reasons(*codes, *limits)}
         elif pair.technique in techniques:
-            n_trials = basis.losses.n_trials(pair.technique).sum()
+            n_trials = basis.losses.n_trials(pair.technique, basis.goal).sum()
             why = {"reason": why_no_gain(pair, basis.losses, by_llm), "n_llms": 0, "n_trials": n_trials}
             rows[pair] = NO_EVIDENCE | why | {"n_comparisons": n_comparisons}
         else:

@@ -156,13 +156,15 @@ def cost_of_llms(n_llms, usd, techniques, *, is_recorded):
     )
 
 
-def on_the_study(content, n_missing, study, *, is_recorded):
+def on_the_study(content, n_new, n_missing, study, *, is_recorded):
     """Say whom a study file lacks, and whether its answers are counted with those that are there.
 
     Parameters
     ----------
     content : dict
-        The `study` that it is, and the `llms` that it asks.
+        The `study` that it is.
+    n_new : int
+        LLMs that it asks and that were not asked before.
     n_missing : int
         LLMs that have to be named.
     study : str
@@ -176,7 +178,7 @@ def on_the_study(content, n_missing, study, *, is_recorded):
     """
     if n_missing:
         yield (
-            f"This study asks {len(content['llms']):,} of them: {n_missing:,} more are missing; name them, each with "
+            f"This study asks {n_new:,} of them: {n_missing:,} more are missing; name them, each with "
             "--llm vendor/name."
         )
     if is_recorded:
@@ -184,6 +186,8 @@ def on_the_study(content, n_missing, study, *, is_recorded):
             f"{study} was recorded without its prompts: this is a study of its own, {content['study']}, which asks "
             "bais's words of the vignette, and its answers are not counted with the recorded ones."
         )
+    else:
+        yield f"It is {study} as it was, so that what was answered goes on counting: only what is new is asked."
 
 
 def _trials(way):

@@ -1,8 +1,8 @@
 -- One row per study, llm, vignette, technique, anchor, temperature, row set, response source, completeness and distinct
--- response (null = no valid one): all that any statistic needs to know of the trials. A SACD trial counts twice: its last answer as `sacd`,
--- its first as `sacd_initial`. `as_recorded` holds every number that was recorded, under both response sources,
--- `accepted` the answered trials that the gate did not quarantine, `without_suspects` those of them that it did not
--- flag at all. Only the text of a recorded archive can say another number than was recorded.
+-- response (null = no valid one): all that any statistic needs to know of the trials. A SACD trial counts twice: its
+-- last answer as `sacd`, its first as `sacd_initial`. `as_recorded` holds every number that was recorded, under both
+-- response sources, `accepted` the answered trials that the gate did not quarantine, `without_suspects` those of them
+-- that it did not flag at all. Only the text of a recorded archive can say another number than was recorded.
 with trials as (
     select * from {{ ref('int_trials_directed') }}
 ),

@@ -73,7 +73,11 @@ counted as (
 ),
 
 placed as (
-    select {{ all_but(['domain'], 'counted') }}, coalesce(counted.domain, vignettes.domain) as domain, valid_min, valid_max
+    select
+        {{ all_but(['domain'], 'counted') }},
+        coalesce(counted.domain, vignettes.domain) as domain,
+        valid_min,
+        valid_max
     from counted
     left join vignettes using (study, vignette)
 )

@@ -1,7 +1,7 @@
 -- noqa: disable=LT02
 -- One row per study, question, llm (null = all), vignette (null = all) and technique: how large the loss is. LLMs weigh
--- the same, and so do vignettes. Ranks are among the ranked techniques of a question, on the LLMs and vignettes that all
--- of them have.
+-- the same, and so do vignettes. Places are among the ranked techniques of a question, on the LLMs and vignettes that
+-- all of them have.
 {% set keys = question_keys() %}
 with losses as (
     select *, dense_rank() over (order by {{ keys | join(', ') }}) as question from {{ ref('int_losses') }}
@@ -160,7 +160,7 @@ select
         ("loss is null", "' || reasons || '"),
         ("loss_least is null and is_unbounded", "no_valid_range"),
         ("not is_ranked", "not_ranked"),
-        ("is_compared and has_llms_that_differ", "llms_differ"),
+        ("is_compared and has_llms_that_differ", "llms_lacking"),
         ("best is null or best_by_leading is null", "nothing_to_rank"),
     ]) }} as reason
 from placed

@@ -207,3 +207,17 @@ def test_a_guard_that_the_file_names_takes_back_what_turns_a_bias_round():
 def test_the_goals_of_the_shipped_file_have_words_and_the_same_one_leads():
     assert list(codes.GOALS) == list(GOALS)
     assert codes.LEADING == LEADING == next(iter(GOALS))
+
+
+def test_trials_are_counted_in_the_arms_of_the_goal():
+    rows = answers_of(
+        {
+            ("no_technique", "none"): [40, 60] * 5,
+            ("no_technique", "low"): [30, None, 30],
+            ("no_technique", "middle"): [50] * 7,
+            ("no_technique", "high"): [70] * 2,
+        }
+    )
+    domain = DomainLosses(rows, "none", MIDDLE)
+    assert [[int(n.item()) for n in domain.n_put(goal)] for goal in ("pull", "spread")] == [[5, 1], [12, 1]]
+    assert [domain.n_trials("no_technique", goal).tolist() for goal in ("pull", "spread")] == [[4], [11]]

@@ -180,10 +180,11 @@ def test_a_study_that_bais_asked_is_asked_as_it_was(settling, capsys):
     way(settling, "needed_trials", study="own", domain="traffic", technique="sleep_on_it", needed_trials=101)
     assert planned(capsys, "--to-settle", "traffic")[0] == 0
     before, study = parse_study(OWN), load_study("own-traffic.yaml")
-    assert study.vignettes == before.vignettes[:1]
-    assert study.techniques == before.techniques[:2]
+    # what a file names no more would count no more
+    assert (study.vignettes, study.techniques) == (before.vignettes, before.techniques)
     assert (study.anchors, study.stopping_rule) == (before.anchors, before.stopping_rule)
-    assert [llm.llm for llm in study.llms] == ["vendor/c"]
+    assert study.llms[:-1] == before.llms
+    assert study.llms[-1].llm == "vendor/c"
     code, out, _ = planned(capsys, "--to-settle", "traffic", "--more-trials", "--out", "more.yaml")
     assert (code, "101 trials of each LLM" in out) == (0, True)
     study = load_study("more.yaml")
@@ -222,15 +223,15 @@ def test_a_bias_of_ones_own_that_has_goals_is_asked_on_as_it_was(settling, rents
     assert "wait by pull" in out
     assert "so could 12 items put to each LLM instead of 2" in out
     study = load_study("rents-housing.yaml")
-    assert study.vignettes == before.vignettes[:1]
+    assert study.vignettes == before.vignettes
     assert study.paradigm[0].all_items == before.paradigm[0].all_items
     assert (study.techniques, study.stopping_rule) == (before.techniques, before.stopping_rule)
-    assert [llm.llm for llm in study.llms] == ["vendor/c"]
+    assert [llm.llm for llm in study.llms] == [*(llm.llm for llm in before.llms), "vendor/c"]
     prompts = [
         [Design(asked).script(cell).next_turn([]).prompt for cell in Design(asked).first_cells() if cell.arm == "none"]
         for asked in (before, study)
     ]
-    assert set(prompts[1]) == {prompt for prompt in prompts[0] if "Rent" in prompt}
+    assert set(prompts[1]) == set(prompts[0])
     with marts() as warehouse:
         (place,) = (place for place in records(warehouse, ASKED, of) if place["domain"] == "housing")
         command = next_study(warehouse, place, "pull", "pull").sentence
