@@ -278,9 +278,12 @@ def _put_in(warehouse, study, paradigm, vignettes):
     if given := paradigm.get("items"):
         given = {key: given[key] for key in ("id", "fields", "source", "licence", *SAID) if key in given}
         of_item = {key: given[key] for key in SAID if key in given}
+        items = records(warehouse, ITEMS, {"study": study, "paradigm": paradigm["paradigm"]})
         rows = [
-            {given["id"]: row["item"]} | json.loads(row["fields"]) | {of_item[key]: str(row[key]) for key in of_item}
-            for row in records(warehouse, ITEMS, {"study": study, "paradigm": paradigm["paradigm"]})
+            {given["id"]: row["item"]}
+            | json.loads(row["fields"])
+            | {of_item[key]: str(row[key]) for key in of_item if row[key] is not None}
+            for row in items
         ]
         paradigm["items"] = given | {"rows": rows}
 

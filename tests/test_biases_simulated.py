@@ -77,7 +77,7 @@ def biases(warehouse_in, tmp_path_factory):
         "+multiverse",
         "+power",
         "+trials",
-        "+counts",
+        "+effects",
         "+outcomes",
         "+llm_contrasts",
     )

@@ -154,7 +154,6 @@ def retold():
         landed(memory, "stg_items", [{"study": "s", "item": "i0"}])
         landed(memory, "knowledge_cutoffs", [{"llm": "a"}])
         landed(memory, "int_texts_judged", judged)
-        landed(memory, "int_vignettes_defined", [{"study": "s", "vignette": "v", "domain": "texts"}])
         make_tables(memory, relation_of("int_responses_sourced"))
         landed(memory, "int_versions_cited", [{"study": "other", "cited_study": "other@v1"}])
         made(memory, "int_framings_judged", "int_similarities_derived", "int_facts_checked", "int_fact_pairs_checked",

@@ -49,10 +49,11 @@ class DomainLosses:
     def _take(self, rows, unanchored, arms, goals, missing):
         """Take answers in arms, those without an anchor or technique, and how many were not given."""
         self.arms, self.goals = arms, goals
+        asked = pd.concat([rows, missing])
         self.llms, self.vignettes, self.techniques = (
-            sorted(rows[name].unique()) for name in ("llm", "vignette", "technique")
+            sorted(asked[name].unique()) for name in ("llm", "vignette", "technique")
         )
-        self._units = sorted(_units(rows).unique())
+        self._units = sorted(_units(asked).unique())
         self._vignette_of = np.array([self.vignettes.index(unit.partition("\0")[0]) for unit in self._units], int)
         unanchored = unanchored[unanchored["llm"].isin(self.llms) & _units(unanchored).isin(self._units)]
         shape = (len(self.llms), len(self._units))

@@ -141,9 +141,14 @@ def _specifications(rows, response_source):
     temperatures = sorted(rows["temperature"].dropna().astype(float).unique())
     switched = [(READING, {"response_source": name}) for name in readings]
     switched += [("row_set", {"row_set": name}) for name in sorted(rows["row_set"].unique())]
-    switched += [("baseline", {"baseline_scope": f"t={temperature:g}"}) for temperature in temperatures]
+    switched += [("baseline", {"baseline_scope": f"t={_plain(temperature)}"}) for temperature in temperatures]
     others = [(switch, changed) for switch, changed in switched if not changed.items() <= recommended.items()]
     return [{"switch": switch, **recommended, **changed} for switch, changed in [(AS_RECOMMENDED, {}), *others]]
+
+
+def _plain(temperature):
+    """Write a temperature so that it is the same number when it is read."""
+    return np.format_float_positional(temperature, trim="-")
 
 
 def _losses_of(rows, base, goals, specification):

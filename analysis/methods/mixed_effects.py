@@ -307,7 +307,7 @@ def variance_component_rows(fits):
         has_no_base = fitted.result is not None and base is None
         for component, (variance, total) in _variances(fitted).items():
             row = {**fitted.keys, "component": component, **fitted.notes}
-            row |= {"variance": variance, "sd": variance**0.5, "icc": variance / total}
+            row |= {"variance": variance, "sd": variance**0.5, "icc": min(variance / total, 1.0)}
             if fitted.result is not None and base is not None:
                 left = fitted.result.residual_variance / base.residual_variance
                 row["residual_reduction_percent"] = 100 * (1 - left)

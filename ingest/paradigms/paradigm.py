@@ -451,6 +451,8 @@ class Paradigm(Part):
             return
         if self.relative_to not in self.arms:
             raise ValueError(f"relative_to: {self.relative_to} is not among the arms")
+        if "none" in self.arms and self.relative_to != "none":
+            raise ValueError("arms: none is the name of the arm under `relative_to`: call the other one otherwise")
         if self.relative_to in self.anchors:
             raise ValueError(f"relative_to: {self.relative_to} has an anchor, and others hang on it")
         if self.answer.kind != "number":

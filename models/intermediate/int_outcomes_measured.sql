@@ -57,6 +57,9 @@ valued as (
         asked.arm,
         asked.anchor_value,
         asked.temperature,
+        asked.domain,
+        asked.valid_min,
+        asked.valid_max,
         asked.is_quarantined,
         asked.is_flagged,
         case

@@ -25,6 +25,8 @@ counted as (
         is_first_out_of_range,
         is_quarantined,
         is_flagged,
+        valid_min,
+        valid_max,
         count(*) as n_trials
     from trials
     group by all
@@ -93,10 +95,12 @@ select
     response_source,
     has_all_answers,
     valid_response as response,
+    valid_min,
+    valid_max,
     sum(n_trials)::bigint as n_trials
 from valid
 where technique != 'sacd_initial' or valid_response is not null
 {{ group_by([
     'study', 'domain', 'vignette', 'llm', 'technique', 'anchor_direction', 'anchor_value', 'temperature', 'row_set',
-    'response_source', 'has_all_answers', 'valid_response',
+    'response_source', 'has_all_answers', 'valid_response', 'valid_min', 'valid_max',
 ]) }}

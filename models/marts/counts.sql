@@ -18,10 +18,6 @@ paradigms as (
     select study, paradigm, measure, measured_from, relative_to from {{ ref('stg_paradigms') }}
 ),
 
-vignettes as (
-    select study, vignette, domain, valid_min, valid_max from {{ ref('int_vignettes_defined') }}
-),
-
 in_row_sets as (
     select *, {{ a_row_each(["'accepted'", "'without_suspects'"]) }} as row_set from outcomes
 ),
@@ -45,6 +41,8 @@ counted as (
         'none' as relative_to,
         response as number,
         response as value,
+        valid_min,
+        valid_max,
         n_trials
     from responses
     union all
@@ -53,7 +51,7 @@ counted as (
         paradigm,
         measure,
         instrument,
-        null as domain,
+        domain,
         llm,
         vignette,
         item,
@@ -66,20 +64,12 @@ counted as (
         relative_to,
         value as number,
         case when measured_from != 'measurement' then value end as value,
+        valid_min,
+        valid_max,
         1 as n_trials
     from in_row_sets
     inner join paradigms using (study, paradigm, measure)
     where row_set = 'accepted' or not is_flagged
-),
-
-placed as (
-    select
-        {{ all_but(['domain'], 'counted') }},
-        coalesce(counted.domain, vignettes.domain) as domain,
-        valid_min,
-        valid_max
-    from counted
-    left join vignettes using (study, vignette)
 )
 
 select
@@ -94,5 +84,5 @@ select
     -- in an order, so that a sum has the same last digit in each build
     coalesce({{ sum_in_order('n_trials * number', 'number') }}, 0) as sum_of_values,
     coalesce({{ sum_in_order('n_trials * power(number, 2)', 'number') }}, 0) as sum_of_squares
-from placed
+from counted
 group by all

@@ -104,3 +104,18 @@ def test_a_loss_says_of_how_few_answers_its_baseline_is(n_baseline, reason):
     assert [row["reason"] for row in rows] == [reason] * 3
     assert [row["n_base"] for row in rows] == [n_baseline] * 3
     assert [row["loss"] is None for row in rows] == [n_baseline == 0] * 3
+
+
+def test_who_refused_everything_is_there_and_widens_the_bounds():
+    given = {("no_technique", "none"): [90, 110] * 5, ("no_technique", "low"): [60], ("no_technique", "high"): [140]}
+    silent = answers("b", {("no_technique", "none"): [100] * 10})
+    missing = [
+        {"llm": "b", "vignette": "v", "technique": "no_technique", "anchor_direction": side, "n_missing": 3,
+         "valid_min": 0.0, "valid_max": 300.0}
+        for side in ("low", "high")
+    ]  # fmt: skip
+    rows = {(row["llm"], row["goal"]): row for row in rows_of(answers("a", given), silent, missing=missing)}
+    row = rows["b", "displacement"]
+    assert (row["loss"], row["n_asked"], row["n_missing"], row["n_trials"]) == (None, 6, 6, 0)
+    assert (row["loss_least"], row["loss_most"], row["reason"]) == (0, 200, "missing_direction; baseline_below_30")
+    assert rows["a", "displacement"]["loss"] == 40

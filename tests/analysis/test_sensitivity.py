@@ -158,3 +158,11 @@ def test_without_baselines_there_is_a_reason():
     (row,) = found(frame)
     assert (row["gain"], row["decision"], row["n_llms"]) == (None, "no_evidence", 0)
     assert row["reason"] == "baseline_below_10"
+
+
+def test_a_temperature_is_the_same_number_when_it_is_read():
+    first, second = (responses([8, 9, 10, 10, 11, 12], temperature=value) for value in (0.1, 0.30000000000000004))
+    rows = found(pd.concat([first, second]))
+    scopes = {row["baseline_scope"] for row in rows}
+    assert scopes <= {"pooled", "t=0.1", "t=0.30000000000000004"}
+    assert {row["decision"] for row in rows} == {"use"}
