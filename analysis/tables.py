@@ -49,11 +49,15 @@ def declared(*models):
     KeyError
         If a model is not declared.
     """
-    texts = (path.read_text(encoding="utf-8") for path in sorted(MODELS.rglob("*.yml")))
-    naming = (text for text in texts if any(f"- name: {model}\n" in text for model in models))
+    naming = (text for text in _properties() if any(f"- name: {model}\n" in text for model in models))
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     properties = {model["name"]: model for text in naming for model in yaml.load(text, loader).get("models", [])}
     return {column["name"]: column["data_type"] for model in models for column in properties[model]["columns"]}
+
+
+@cache
+def _properties():
+    return [path.read_text(encoding="utf-8") for path in sorted(MODELS.rglob("*.yml"))]
 
 
 def table(rows, columns):

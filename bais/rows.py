@@ -22,7 +22,8 @@ PAPER = {
     "techniques": "select technique, display_name from seeds.techniques",
     "rankings": """
         select
-            domain, technique, map(list(goal), list(loss)) as losses, map(list(goal), list(rank)) as ranks,
+            domain, technique,
+            map_from_entries(list((goal, loss))) as losses, map_from_entries(list((goal, rank))) as ranks,
             max(base_loss) as base_loss, max(n_trials) as n_trials, max(n_llms) as n_llms,
             bool_or(goals_disagree) filter (where goal = 'gap') as goals_disagree,
             any_value(reason) filter (where goal = 'displacement') as reason

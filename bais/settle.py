@@ -136,7 +136,10 @@ def _not_asked(warehouse, place):
     if place["is_simulated"]:
         from ingest.studies.llms import anchored_respondents
 
-        return [llm for llm in anchored_respondents() if llm not in place["llms"]]
+        return [
+            llm for llm, truth in anchored_respondents().items()
+            if llm not in place["llms"] and truth["baselines"].keys() >= set(place["vignettes"])
+        ]  # fmt: skip
     llms = values(
         warehouse,
         "select llm from seeds.llms left join seeds.prices using (llm) where provider != 'simulated' "
@@ -207,10 +210,10 @@ def _content(warehouse, question, way):
     from ingest.paradigms.paradigm import multiples_of_anchoring
     from ingest.prompts import shipped
 
-    place, names = question.place, {"no_technique"}
-    names |= {name for row in question.techniques for name in (row["technique"], row["control"])}
     if not question.is_recorded:
         return _as_it_was_asked(warehouse, question)
+    place, names = question.place, {"no_technique"}
+    names |= {name for row in question.techniques for name in (row["technique"], row["control"])}
     vignettes = shipped("vignettes")
     for vignette in place["vignettes"]:
         if place["paradigm"] != ANCHORING or vignettes.get(vignette, {}).get("domain") != place["domain"]:

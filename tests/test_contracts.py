@@ -5,7 +5,9 @@ import collections
 import duckdb
 import pytest
 
-from ingest.warehouse import ROOT
+from analysis.report.queries import PUBLIC
+from ingest.land.models import model_relations
+from ingest.warehouse import PUBLIC_SCHEMAS, ROOT
 from tests.tools.contracts import insert, make_tables
 
 COLUMNS = """
@@ -50,3 +52,10 @@ def test_a_row_says_only_what_its_reader_reads():
 def test_what_the_project_does_not_declare_is_refused(relation):
     with duckdb.connect() as memory, pytest.raises(KeyError, match=relation):
         make_tables(memory, relation)
+
+
+def test_which_schemas_are_public_is_said_alike_by_the_project_its_macros_and_the_page():
+    schemas = {relation.partition(".")[0] for relation in model_relations().values()}
+    assert schemas - {"staging", "intermediate"} == set(PUBLIC_SCHEMAS)
+    assert tuple(PUBLIC.split("|")) == PUBLIC_SCHEMAS
+    assert repr(PUBLIC_SCHEMAS) in (ROOT / "macros" / "require_contracts.sql").read_text(encoding="utf-8")

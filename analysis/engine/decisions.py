@@ -158,12 +158,12 @@ def _rows_of(pair, gains, basis, n_comparisons):
         return
     row, codes = mean_decision(pair, gains, basis, n_comparisons)
     codes = [*codes, "placebo" if pair.kind == "placebo" else None, *_flags(pair, gains)]
-    if gains.knows_attrition and not pair.is_confounded:
+    if not pair.is_confounded:
         codes.append(_attrition_over_llms(row, gains, basis, n_comparisons))
     yield _with_codes(row, codes, gains, basis) | _sizes(gains)
     level = one_sided(n_comparisons)
     lows, highs = gains.bounds_of_llms(level=level)
-    attrition = np.transpose(gains.attrition_bounds()) if gains.knows_attrition else [None] * len(gains.llms)
+    attrition = np.transpose(gains.attrition_bounds())
     for place, llm in enumerate(gains.llms):
         of_llm = basis.losses.compared(basis.goal, pair.technique, pair.control, among=[llm])
         row = {
@@ -300,8 +300,6 @@ def _flags(pair, gains):
 
 def _attrition(bounds, margin, *decided):
     """Say whether answers that are missing could turn a decision."""
-    if bounds is None:
-        return None
     low, high = bounds
     could = {"use": low < -ZERO, "avoid": high > ZERO, "equivalent": low <= -margin or high >= margin}
     return "attrition_could_reverse" if any(could.get(decision) for decision in decided) else None

@@ -33,8 +33,6 @@ class DomainLosses:
     arms : tuple of str
     moments : Moments
         Arrays of shape (n LLMs, n vignettes, n techniques, n arms), without the last axis for what is of the baseline.
-    knows_attrition : bool
-        Whether it is known which answers are missing.
     """
 
     def __init__(self, counts, base=NONE, goals=GOALS, *, temperature=None):
@@ -91,7 +89,7 @@ class DomainLosses:
             n_of_unit = self._least_of_vignettes(n_of_unit)
         self.n_baseline = n_of_unit
         self.moments = Moments(means, variances, n_trials, distances, distance_variances, slopes, noise, n_baseline, df)
-        self.knows_attrition, self._missing = True, self._ranges(missing, shape)
+        self._missing = self._ranges(missing, shape)
         self.incomplete = "missing_direction" if arms == SIDES else "missing_arm"
         self._known, self._signed_bounds, self._n_put = {}, None, None
 
@@ -232,7 +230,7 @@ class DomainLosses:
         made.llms, made.vignettes, made.techniques, made.moments = llms, vignettes, techniques, moments
         made.arms, made.goals, made._enters = SIDES, GOALS, None
         made.n_baseline = moments.n_baseline[..., 0]
-        made.knows_attrition, made._known, made.incomplete = False, {}, "missing_direction"
+        made._known, made.incomplete = {}, "missing_direction"
         made._signed_bounds = None
         made.items_left_out = np.zeros(made.n_baseline.shape, bool)
         return made
@@ -266,7 +264,7 @@ class DomainLosses:
         made._known = {goal: folded(*sides, none[..., None], none[..., None], variance, per_df)}
         made.incomplete, made.goals = "missing_arm", {}
         made._n_put = n_put
-        made.knows_attrition, made._signed_bounds = bounds is not None, bounds
+        made._signed_bounds = bounds
         return made
 
     def by_goal(self, goal):

@@ -29,13 +29,10 @@ class Gains:
         Whether items are left out for too few answers that say what they are in percent of.
     uncorrected : bool
         Whether a loss that enters could not be corrected.
-    knows_attrition : bool
-        Whether it is known how many trials were not answered.
     """
 
     def __init__(self, domain, goal, technique, control, among=None):
         self.goal = goal
-        self.knows_attrition = domain.knows_attrition
         self._domain = domain
         self._k, self._c = (domain.techniques.index(name) for name in (technique, control))
         loss = domain.by_goal(goal)

@@ -58,7 +58,7 @@ def multiverse(question, pairs):
     for pair in pairs:
         rows = [specification | {"refusals": LEFT_OUT} | _kept(rows[pair]) for specification, rows in by_specification]
         first = by_specification[0][1][pair]
-        if first["n_llms"] and gains[pair].knows_attrition:
+        if first["n_llms"]:
             with_refusals = _with_refusals(first, gains[pair], basis)
             rows[1:1] = [recommended | {"switch": "refusals"} | row for row in with_refusals]
         for llm, of_others in without:

@@ -149,10 +149,11 @@ def cost_of_llms(n_llms, usd, techniques, *, is_recorded):
     str
     """
     whom = f"all {n_llms:,} LLMs anew" if is_recorded else f"{n_llms:,} more LLM{'s' * (n_llms > 1)}"
+    what = "is ranked there" if is_recorded else "the study asks"
     low, high = (f"{end:,.0f}" for end in usd)
     return (
         f"To ask {whom} costs {low} to {high} USD, at the mean of seeds/prices.csv and as `bais plan` assumes it, for "
-        f"all that is ranked there ({', '.join(techniques)})."
+        f"all that {what} ({', '.join(techniques)})."
     )
 
 
@@ -187,7 +188,7 @@ def on_the_study(content, n_new, n_missing, study, *, is_recorded):
             "bais's words of the vignette, and its answers are not counted with the recorded ones."
         )
     else:
-        yield f"It is {study} as it was, so that what was answered goes on counting: only what is new is asked."
+        yield (f"The file names all that {study} had, so that its answers go on counting; only what is new is asked.")
 
 
 def _trials(way):

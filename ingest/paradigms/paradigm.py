@@ -452,7 +452,7 @@ class Paradigm(Part):
         if self.relative_to not in self.arms:
             raise ValueError(f"relative_to: {self.relative_to} is not among the arms")
         if "none" in self.arms and self.relative_to != "none":
-            raise ValueError("arms: none is the name of the arm under `relative_to`: call the other one otherwise")
+            raise ValueError("arms: only the arm under `relative_to` may be called none: give this one another name")
         if self.relative_to in self.anchors:
             raise ValueError(f"relative_to: {self.relative_to} has an anchor, and others hang on it")
         if self.answer.kind != "number":

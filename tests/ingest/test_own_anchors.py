@@ -320,7 +320,7 @@ def test_what_is_landed_names_arm_and_anchor_and_passes_the_gate(warehouse, tmp_
     ("changes", "sentence"),
     [
         ({"relative_to": "calm"}, "relative_to: calm is not among the arms"),
-        ({"relative_to": "low"}, "none is the name of the arm under `relative_to`"),
+        ({"relative_to": "low"}, "only the arm under `relative_to` may be called none"),
         ({"relative_to": None}, "goals: say under `relative_to` of which arm they are in per cent"),
         ({"goals": {}}, "relative_to: say under `goals` what techniques should make small"),
         ({"goals": {"pull": {"contrasts": ["high", "low"]}}}, "a list of pairs of arms, each in brackets of its own"),
