@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from analysis.report.figures import draw, room_for_text
-from analysis.report.tables import Table, named, table_of
+from analysis.report.tables import named, table_of
 from analysis.report.values import MISSING, clean
 
 MARKS = ("value", "low", "high", "inner_low", "inner_high", "llm")  # columns that are drawn
@@ -46,14 +46,6 @@ def figure_table(study, caption, source, key, by, rows, columns, groups=()):
     caption = clean(caption)
     sentence = f"{caption[:1].upper()}{caption[1:]}."
     return table_of(study, sentence, source, key, by, rows, columns, name=caption, groups=groups)
-
-
-def tabled(study, caption, source, key, heads, rows, groups=()):
-    """Make the table of a figure, with its caption as a sentence."""
-    return Table(
-        clean(caption[:1].upper() + caption[1:]) + ".", source, key, heads, rows, list(groups), study.is_simulated,
-        clean(caption),
-    )  # fmt: skip
 
 
 def told(domain, what, pairs):

@@ -4,11 +4,10 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from analysis.report.figures import room_for_text
-from analysis.report.panels import Figure, around, draw_panel, fixed, tabled, told
+from analysis.report.panels import Figure, axis_of, draw_panel, figure_table, fixed, told
 from analysis.report.sections import Section
-from analysis.report.tables import Row
-from analysis.report.values import Number, clean
+from analysis.report.tables import number, signed, text, whole
+from analysis.report.values import clean
 from analysis.words.scores import SAID, sentences
 
 FROM_SCORES = {"evidence_from": "scores"}
@@ -41,31 +40,25 @@ def _moves(study):
     """How far the expected answer of each LLM moves from the low to the high anchor, over questions."""
     rows = study.rows("contrasts", comparison="anchors", metric="delta_ev")
     rows = [row for row in rows if row["estimate"] is not None]
-    low, high = around([row[column] for row in rows for column in ("estimate", "low", "high")], 0)
     values = [
         {
             "name": study.llm(row["llm"]), "value": row["estimate"], "low": row["low"], "high": row["high"],
-            "text": fixed(row["estimate"], sign="+"), "reference": None if i else 0, "end": high,
+            "text": fixed(row["estimate"], sign="+"),
         }
-        for i, row in enumerate(rows)
+        for row in rows
     ]  # fmt: skip
     pairs = [(value["name"], f"{value['text']}, {fixed(value['low'])} to {fixed(value['high'])}") for value in values]
     what = "move of the expected answer from the low to the high anchor, in percentage points"
-    panel = draw_panel(study, "intervals", values, told("All LLMs", what, pairs), "pp", room_for_text(low, high, 0.2))
-    table = tabled(
-        study,
-        "the move of the expected answer, mean over questions",
-        "papers.anchor_sensitivities",
-        {"study": study.name, **PUBLISHED, "metric": "delta_ev", "comparison": "anchors"},
-        ["LLM", "move (pp)", "from", "to", "questions"],
-        [
-            _row(
-                study, row, [], *_numbers(row, "estimate", "low", "high", is_signed=True),
-                Number(row["n_questions"], "n_questions", 0),
-            )
-            for row in rows
-        ],
-    )  # fmt: skip
+    label, axis = told("All LLMs", what, pairs), axis_of(values, 0.2)
+    panel = draw_panel(study, "intervals", values, label, "pp", axis, 0) if rows else None
+    columns = [
+        ("move (pp)", signed("estimate")),
+        ("from", signed("low")),
+        ("to", signed("high")),
+        ("questions", whole("n_questions")),
+    ]
+    caption, key = "the move of the expected answer, mean over questions", {**PUBLISHED, "metric": "delta_ev"}
+    table = _table(study, caption, "papers.anchor_sensitivities", [], rows, columns, **key, comparison="anchors")
     clear = sum(row["low"] is not None and row["low"] > 0 for row in rows)
     caption = Markup(
         "The expected answer is the mean of all answers from 0 to 100, each weighted with the probability that the LLM "
@@ -89,27 +82,24 @@ def _expectations(study):
             by_side = {row["anchor_direction"]: row["soft_ev"] for row in sides}
             if {"low", "high"} <= set(by_side):
                 low, high = by_side["low"], by_side["high"]
-                text = fixed(high - low, sign="+")
-                values.append({"name": variation, "low": low, "high": high, "text": text, "end": 100})
+                moved = fixed(high - low, sign="+")
+                values.append({"name": variation, "low": low, "high": high, "text": moved, "end": 100})
                 n_raised += high > low
                 n_pairs += 1
         pairs = [(value["name"], f"{fixed(value['low'])} and {fixed(value['high'])}") for value in values]
         label = told(study.llm(llm), "expected answer under the low and under the high anchor", pairs)
         panels.append((study.llm(llm), draw_panel(study, "dumbbells", values, label, "expected answer (%)", [0, 122])))
-    table = tabled(
-        study,
-        "the expected answer under each anchor, and the band of single answers",
-        "papers.soft_expectations",
-        {"study": study.name, **FROM_SCORES, "specification": "recommended"},
-        ["LLM", "question", "anchor", "its value", "expected answer", "from", "to"],
-        [
-            _row(
-                study, row, ["variation", "anchor_direction"], Number(row["anchor"], "anchor", 0),
-                *_numbers(row, "soft_ev", "band_low", "band_high"),
-            )
-            for row in rows
-        ],
-    )  # fmt: skip
+    columns = [
+        ("question", text("variation")),
+        ("anchor", text("anchor_direction")),
+        ("its value", whole("anchor")),
+        ("expected answer", number("soft_ev")),
+        ("from", number("band_low")),
+        ("to", number("band_high")),
+    ]
+    caption = "the expected answer under each anchor, and the band of single answers"
+    by, key = ["variation", "anchor_direction"], {**FROM_SCORES, "specification": "recommended"}
+    table = _table(study, caption, "papers.soft_expectations", by, rows, columns, **key)
     caption = Markup(
         "▼ under the low anchor, ▲ under the high one, with the difference beside them; a line is a question with its "
         "pair of anchors. Probabilities are made to add up to 1 over the answers from 0 to 100."
@@ -134,14 +124,9 @@ def _sensitivities(study):
         "All LLMs", "sensitivity score", ((f"{cell['name']} {cell['column']}", cell["text"]) for cell in values)
     )
     panel = draw_panel(study, "cells", values, label) if values else None
-    table = tabled(
-        study,
-        "document D's sensitivity score (ABSS), as published",
-        "papers.sensitivity_scores",
-        {"study": study.name, **PUBLISHED},
-        ["LLM", "question", "score"],
-        [_row(study, row, ["variation"], *_numbers(row, "abss", digits=2)) for row in rows],
-    )
+    columns = [("question", text("variation")), ("score", number("abss", digits=2))]
+    caption = "document D's sensitivity score (ABSS), as published"
+    table = _table(study, caption, "papers.sensitivity_scores", ["variation"], rows, columns, **PUBLISHED)
     pairs = [row for row in study.rows("contrasts", comparison="llms", metric="abss") if row["low"] is not None]
     told_apart = sum(row["low"] > 0 or row["high"] < 0 for row in pairs)
     caption = Markup(
@@ -168,20 +153,13 @@ def _calls(study):
             study.llm(llm), "ways of testing that call it significant", ((v["name"], v["text"]) for v in values)
         )
         panels.append((study.llm(llm), draw_panel(study, "bars", values, label, "% of ways of testing", [0, 140])))
-    table = tabled(
-        study,
-        "how many ways of testing call each case significant",
-        "papers.anchor_calls",
-        {"study": study.name, **FROM_SCORES},
-        ["LLM", "question", "significant", "ways of testing"],
-        [
-            _row(
-                study, row, ["variation"],
-                *(Number(row[column], column, 0) for column in ("n_standing", "n_specifications")),
-            )
-            for row in rows
-        ],
-    )  # fmt: skip
+    columns = [
+        ("question", text("variation")),
+        ("significant", whole("n_standing")),
+        ("ways of testing", whole("n_specifications")),
+    ]
+    caption = "how many ways of testing call each case significant"
+    table = _table(study, caption, "papers.anchor_calls", ["variation"], rows, columns, **FROM_SCORES)
     always = sum(row["n_standing"] == row["n_specifications"] for row in rows)
     never = sum(not row["n_standing"] for row in rows)
     caption = Markup(
@@ -198,11 +176,8 @@ def _scoring(row):
     return row["llm"], row["scoring_set"]
 
 
-def _row(study, row, names, *numbers):
-    """Return the row of a table: of one LLM, with what else picks it, and its numbers."""
-    key = {name: row[name] for name in ("scoring_set", "llm", *names)}
-    return Row(key, [study.llm(row["llm"]), *(row[name] for name in names), *numbers])
-
-
-def _numbers(row, *columns, digits=1, is_signed=False):
-    return [Number(row[column], column, digits, is_signed=is_signed, reason=row["reason"]) for column in columns]
+def _table(study, caption, source, by, rows, columns, **key):
+    """Make a table in which a row is of one LLM, with what else picks it."""
+    columns = [("LLM", lambda row: study.llm(row["llm"])), *columns]
+    by = ("scoring_set", "llm", *by)
+    return figure_table(study, caption, source, {"study": study.name, **key}, by, rows, columns)
