@@ -1,8 +1,9 @@
 """One module per format of recorded trials; its `ARCHIVE` says what its files look like and how they are read."""
 
+import json
 import pkgutil
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -23,11 +24,6 @@ ANSWER_FIELDS = (
 OF_VERSIONS = (
     "quarantined_lines", "batches", "source_versions", "version_files", "unread_lines", "version_entries",
 )  # fmt: skip
-# what to call a line of an experiment that the format does not know, whose fields are `f`
-LOOKS_LIKE = (
-    "coalesce('experiment ' || f.experimentId[:60] || ' with the fields ', 'JSON objects with the fields ') "
-    "|| json_keys(line)::varchar"
-)
 # what a field holds: how its text is tested
 KINDS = {
     "number": "isfinite(try_cast({said} as double))",
@@ -48,6 +44,50 @@ def infinite(name: str, text: str, json_type: str) -> str:
         f"when isfinite(try_cast({text} as double)) is false and {json_type} != 'VARCHAR' "
         f"then {quoted(f'{name} is no finite number: ')} || {text}[:100]"
     )
+
+
+def reading_of_experiments(
+    fields: Mapping, *, shape: str, is_like_one: str, kinds: Mapping[str, Collection], answers: Collection, columns: str
+) -> str:
+    """Write `read_trials` for lines of experiments, from their `fields`, a structure of JSON that SQL knows as `f`.
+
+    `shape` are the arms of a CASE that names the kind of a line; one that has none, but of which `is_like_one` is true,
+    is quarantined. So is one whose fields are not of the `kinds` that they should be, or whose `answers` are without
+    end. `columns` are those of `raw.trials` beside `llm_recorded`.
+    """
+    complaints = [complaint(name, f"f.{name}", kind) for kind, names in kinds.items() for name in names]
+    complaints += [infinite(name, f"f.{name}", f"json_type(line, '$.{name}')") for name in answers]
+    return f"""
+with fields as (
+    select *, json_transform(line, {quoted(json.dumps(fields))}) as f from lines
+),
+
+kinds as (
+    select
+        *,
+        case {shape} end as shape,
+        case when shape is null then
+            coalesce('experiment ' || f.experimentId[:60] || ' with the fields ', 'JSON objects with the fields ')
+            || json_keys(line)::varchar
+        end as looks_like,
+        case
+            when shape is null then if({is_like_one}, looks_like, null)
+            {" ".join(complaints)}
+        end as complaint
+    from fields
+)
+
+select
+    file,
+    line_number,
+    line,
+    case when complaint is null then shape end as kind,
+    looks_like,
+    complaint,
+    f.model as llm_recorded,
+    {columns}
+from kinds
+"""
 
 
 @dataclass(frozen=True)

@@ -4,65 +4,30 @@ Each is a line with one JSON object: `experimentId`, which is its study, `model`
 `runIndex`, `params`, `result` (or null where the trial ended in an error), `rawLastMessage` and `collectedAt`.
 """
 
-from ingest.archives import ANSWER_FIELDS, LOOKS_LIKE, Archive, complaint, infinite
+from ingest.archives import ANSWER_FIELDS, Archive, reading_of_experiments
 from ingest.texts.files import NAME_PATTERN
 
 STUDY = "anchoring-prosecutor-sentencing"
 VIGNETTE = "shoplifting"  # of story 001's own experiment; the vignette of another one is called as that is
 OF_OTHERS = {"domain": "judicial", "response_unit": "months"}  # which the fields of every line say
-
+FIELDS = ("experimentId", "model", "conditionId", "runIndex", "protocol", "collectedAt", "rawLastMessage")
 ANCHOR, ANSWER = "params.prosecutorRecommendationMonths", "result.sentenceMonths"
-COMPLAINTS = "\n            ".join(
-    [
-        complaint(ANCHOR, f"f.{ANCHOR}", "number"),
-        complaint("runIndex", "f.runIndex", "whole number"),
-        complaint("collectedAt", "f.collectedAt", "time"),
-        infinite(ANSWER, f"f.{ANSWER}", f"json_type(line, '$.{ANSWER}')"),
-    ]
-)
 
-READ_TRIALS = f"""
-with fields as (
-    select
-        *,
-        json_transform(line, '{{
-            "experimentId": "VARCHAR", "model": "VARCHAR", "conditionId": "VARCHAR", "runIndex": "VARCHAR",
-            "protocol": "VARCHAR", "collectedAt": "VARCHAR", "rawLastMessage": "VARCHAR",
-            "params": {{"prosecutorRecommendationMonths": "VARCHAR"}}, "result": {{"sentenceMonths": "VARCHAR"}}
-        }}') as f
-    from lines
-),
-
-kinds as (
-    select
-        *,
-        case
-            when
-                f.model is not null and regexp_full_match(f.experimentId, '{NAME_PATTERN}')
-                and coalesce(f.experimentId = getvariable('study'), true)
-                and regexp_matches(f.conditionId, '^(low|high)-anchor-[0-9]+mo$')
-                and f.params.prosecutorRecommendationMonths is not null
-                then f.experimentId
-        end as shape,
-        case when shape is null then
-            {LOOKS_LIKE}
-        end as looks_like,
-        case
-            when shape is null and f.experimentId = getvariable('study') then looks_like
-            when shape is null then null
-            {COMPLAINTS}
-        end as complaint
-    from fields
-)
-
-select
-    file,
-    line_number,
-    line,
-    case when complaint is null then shape end as kind,
-    looks_like,
-    complaint,
-    f.model as llm_recorded,
+READ_TRIALS = reading_of_experiments(
+    dict.fromkeys(FIELDS, "VARCHAR")
+    | {"params": {"prosecutorRecommendationMonths": "VARCHAR"}, "result": {"sentenceMonths": "VARCHAR"}},
+    shape=f"""
+        when
+            f.model is not null and regexp_full_match(f.experimentId, '{NAME_PATTERN}')
+            and coalesce(f.experimentId = getvariable('study'), true)
+            and regexp_matches(f.conditionId, '^(low|high)-anchor-[0-9]+mo$')
+            and f.{ANCHOR} is not null
+            then f.experimentId
+    """,
+    is_like_one="f.experimentId = getvariable('study')",
+    kinds={"number": (ANCHOR,), "whole number": ("runIndex",), "time": ("collectedAt",)},
+    answers=(ANSWER,),
+    columns=f"""
     if(f.experimentId = '{STUDY}', '{VIGNETTE}', f.experimentId) as vignette,
     'no_technique' as technique,
     regexp_extract(f.conditionId, '^(low|high)') as anchor_direction,
@@ -72,8 +37,8 @@ select
     coalesce(f.rawLastMessage, case when isfinite(response_recorded) is not true then f.{ANSWER} end) as response_text,
     f.protocol as protocol,
     try_cast(f.collectedAt as timestamptz) as asked_at
-from kinds
-"""
+    """,
+)
 
 
 ARCHIVE = Archive(
