@@ -104,17 +104,17 @@ def responses_to_anchors(counts, condition="true"):
     return counts.filter(f"{ANSWERED} and {condition}").project(RESPONSES)
 
 
-def compared(responses, *, row_set="accepted", baseline_scope="pooled", response_source=None):
+def compared(responses, *, row_set="accepted", baseline_scope="pooled"):
     """Anchored responses beside the baseline of their LLM and vignette, as percent of it.
 
     Parameters
     ----------
     responses : pandas.DataFrame
         As of `responses_to_anchors`.
-    row_set, response_source : str
-        Which of its rows enter; a source need be named only where there are several.
-    baseline_scope : {'pooled', 'matched', 't=0', 't=0.7', 't=1', ...}
-        Which unanchored trials without a technique make the baseline: of all temperatures, of the row's own, of one.
+    row_set : str
+        Which of its rows enter.
+    baseline_scope : {'pooled', 't=0', 't=0.7', 't=1', ...}
+        Which unanchored trials without a technique make the baseline: of all temperatures, or of one.
 
     Returns
     -------
@@ -123,29 +123,27 @@ def compared(responses, *, row_set="accepted", baseline_scope="pooled", response
         percent_of_baseline`, in that order of rows; the last two are NaN where there is no baseline or it is 0.
         Rows that differ in nothing else are merged.
     """
-    rows = selected(responses, row_set=row_set, response_source=response_source)
+    rows = selected(responses, row_set=row_set)
     anchored = _merged(rows[rows["anchor_direction"].isin(["low", "high"])], [*CELL, "response"])
     unanchored = baseline_rows(rows, baseline_scope)
     unanchored = unanchored.assign(total=unanchored["response"] * unanchored["n_trials"])
-    keys = ["study", "vignette", "llm", *(["temperature"] if baseline_scope == "matched" else [])]
-    sums = unanchored.groupby(keys, dropna=False)[["total", "n_trials"]].sum()
+    keys = ["study", "vignette", "llm"]
+    sums = unanchored.groupby(keys)[["total", "n_trials"]].sum()
     baselines = (sums["total"] / sums["n_trials"]).where(sums["total"] != 0).rename("baseline").reset_index()
     joined = anchored.merge(baselines, on=keys, how="left")
     return joined.assign(percent_of_baseline=100 * joined["response"] / joined["baseline"])
 
 
-def selected(responses, *, row_set="accepted", response_source=None):
-    """Return the rows of one row set and response source, with temperatures as numbers (NaN where none was set).
+def selected(responses, *, row_set="accepted"):
+    """Return the rows of one row set, with temperatures as numbers (NaN where none was set).
 
     Raises
     ------
     ValueError
-        If there are several response sources and none is named: the same trials would count twice.
+        If there are several response sources: the same trials would count twice.
     """
     rows = responses[responses["row_set"] == row_set]
-    if response_source is not None:
-        rows = rows[rows["response_source"] == response_source]
-    elif rows["response_source"].nunique() > 1:
+    if rows["response_source"].nunique() > 1:
         raise ValueError(f"name one response source, there are {sorted(rows['response_source'].unique())}")
     return rows.assign(temperature=rows["temperature"].astype(float), n_trials=rows["n_trials"].astype("int64"))
 
@@ -153,12 +151,9 @@ def selected(responses, *, row_set="accepted", response_source=None):
 def baseline_rows(rows, baseline_scope="pooled"):
     """Return the unanchored rows without a technique that a baseline of this scope is the mean of."""
     unanchored = rows[(rows["technique"] == CONTROL) & (rows["anchor_direction"] == "none")]
-    if baseline_scope in ("pooled", "matched"):
-        if baseline_scope == "matched":
-            unanchored = unanchored[unanchored["temperature"].notna()]
-        return _merged(unanchored, [*CELL, "response"])
-    temperature = float(baseline_scope.removeprefix("t="))
-    return _merged(unanchored[unanchored["temperature"] == temperature], [*CELL, "response"])
+    if baseline_scope != "pooled":
+        unanchored = unanchored[unanchored["temperature"] == float(baseline_scope.removeprefix("t="))]
+    return _merged(unanchored, [*CELL, "response"])
 
 
 def _merged(rows, keys):

@@ -209,7 +209,7 @@ class DomainDraws:
     n_resamples, seed : int
         Each cell has its own stream, named after it: one more LLM or technique leaves the draws of the others alone.
     row_set, baseline_scope : str
-        As in `analysis.counts.compared`; the scope is not `matched`.
+        As in `analysis.counts.compared`.
     """
 
     def __init__(self, responses, *, n_resamples, seed, row_set="accepted", baseline_scope="pooled"):

@@ -6,11 +6,9 @@ import numpy as np
 
 from analysis.counts import CONTROL, Summary, baseline_rows, selected
 from analysis.methods.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
-from analysis.methods.small_samples import FEWEST_LLMS
+from analysis.methods.small_samples import ALPHA, FEWEST_LLMS
 from analysis.methods.t_and_f_tests import satterthwaite_df, tost_p
 from analysis.tables import declared
-
-ALPHA = 0.05
 
 COLUMNS = declared("equivalence_tests")
 

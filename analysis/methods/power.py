@@ -8,10 +8,9 @@ from scipy import optimize, special
 from analysis.counts import ANCHORING, study_without_version
 from analysis.methods.contrasts import SPECIFICATIONS, domains, over_llms, over_trials, pairs
 from analysis.methods.effect_sizes import standardised
-from analysis.methods.small_samples import FEWEST_LLMS
+from analysis.methods.small_samples import ALPHA, FEWEST_LLMS
 from analysis.tables import declared
 
-ALPHA = 0.05
 POWER = 0.8
 TARGET_HALF_WIDTHS_PP = (5.0, 2.0)
 METRIC = "percent_of_baseline"
@@ -60,10 +59,7 @@ def power(responses, techniques, costs, *, margin_pp, published=None, specificat
     Cohen (1988), Statistical Power Analysis for the Behavioral Sciences, chapter 2. Snijders & Bosker (1993),
     Journal of Educational Statistics 18(3), for the two variances.
     """
-    of_techniques = {
-        key: rows.mean()
-        for key, rows in costs.dropna(subset="cost_usd_per_trial").groupby(["study", "technique"])["cost_usd_per_trial"]
-    }
+    of_techniques = costs.groupby(["study", "technique"])["cost_usd_per_trial"].mean().to_dict()
     rows = []
     for domain in domains(responses, specifications):
         for a, b in pairs(domain.techniques, techniques):
@@ -76,33 +72,33 @@ def power(responses, techniques, costs, *, margin_pp, published=None, specificat
     return rows
 
 
-def t_test_power(shift, df, *, alpha=ALPHA):
+def t_test_power(shift, df):
     """Power of a two-sided t test.
 
     Parameters
     ----------
     shift : float
         Noncentrality: the true difference over its standard error.
-    df, alpha : float
+    df : float
 
     Returns
     -------
     float
     """
-    bound = special.stdtrit(df, 1 - alpha / 2)
+    bound = special.stdtrit(df, 1 - ALPHA / 2)
     below, above = special.nctdtr(df, -abs(shift), -bound), 1 - special.nctdtr(df, -abs(shift), bound)
     return float(below + above)
 
 
-def detectable_shift(df, *, alpha=ALPHA, wanted=POWER):
+def detectable_shift(df):
     """Return the noncentrality at which a two-sided t test has the wanted power."""
-    highest = special.stdtrit(df, 1 - alpha / 2) + 10
-    while t_test_power(highest, df, alpha=alpha) < wanted:
+    highest = special.stdtrit(df, 1 - ALPHA / 2) + 10
+    while t_test_power(highest, df) < POWER:
         highest *= 2
-    return float(optimize.brentq(lambda shift: t_test_power(shift, df, alpha=alpha) - wanted, 0, highest, xtol=1e-12))
+    return float(optimize.brentq(lambda shift: t_test_power(shift, df) - POWER, 0, highest, xtol=1e-12))
 
 
-def needed_per_group(effect, *, alpha=ALPHA, wanted=POWER):
+def needed_per_group(effect):
     """Trials of each of two techniques that give a t test of Cohen's d = `effect` the wanted power.
 
     Returns
@@ -110,14 +106,10 @@ def needed_per_group(effect, *, alpha=ALPHA, wanted=POWER):
     int or None
         At least 2; None where no number of trials that can be counted does.
     """
-    return smallest(
-        2 * normal_ratio(effect, alpha, wanted),
-        2,
-        lambda n: t_test_power(effect * math.sqrt(n / 2), 2 * n - 2, alpha=alpha) >= wanted,
-    )
+    return smallest(2 * normal_ratio(effect), 2, lambda n: t_test_power(effect * math.sqrt(n / 2), 2 * n - 2) >= POWER)
 
 
-def needed_llms(effect, deviation, *, alpha=ALPHA, wanted=POWER):
+def needed_llms(effect, deviation):
     """LLMs that give a paired t test the wanted power, if differences of LLMs have this standard deviation.
 
     Returns
@@ -125,14 +117,11 @@ def needed_llms(effect, deviation, *, alpha=ALPHA, wanted=POWER):
     int or None
         At least `FEWEST_LLMS`, below which nothing is tested over LLMs.
     """
-    return smallest(
-        normal_ratio(effect / deviation, alpha, wanted),
-        FEWEST_LLMS,
-        lambda n: t_test_power(effect / deviation * math.sqrt(n), n - 1, alpha=alpha) >= wanted,
-    )
+    effect = effect / deviation
+    return smallest(normal_ratio(effect), FEWEST_LLMS, lambda n: t_test_power(effect * math.sqrt(n), n - 1) >= POWER)
 
 
-def needed_llms_for_half_width(half_width, deviation, *, alpha=ALPHA):
+def needed_llms_for_half_width(half_width, deviation):
     """LLMs whose mean has a t interval that is at most so wide to either side.
 
     Returns
@@ -141,13 +130,13 @@ def needed_llms_for_half_width(half_width, deviation, *, alpha=ALPHA):
         At least `FEWEST_LLMS`, below which there is no interval over LLMs.
     """
     return smallest(
-        (special.ndtri(1 - alpha / 2) * deviation / half_width) ** 2,
+        (special.ndtri(1 - ALPHA / 2) * deviation / half_width) ** 2,
         FEWEST_LLMS,
-        lambda n: special.stdtrit(n - 1, 1 - alpha / 2) * deviation / math.sqrt(n) <= half_width,
+        lambda n: special.stdtrit(n - 1, 1 - ALPHA / 2) * deviation / math.sqrt(n) <= half_width,
     )
 
 
-def needed_trials_for_half_width(half_width, between, within, n_llms, n_trials, *, alpha=ALPHA):
+def needed_trials_for_half_width(half_width, between, within, n_llms, n_trials):
     """Trials of each LLM and technique that make the t interval of a mean over LLMs at most so wide to either side.
 
     Parameters
@@ -163,7 +152,7 @@ def needed_trials_for_half_width(half_width, between, within, n_llms, n_trials, 
     int or None
         At least 2, one of each direction; None where `between` alone is too large for so few LLMs.
     """
-    left = n_llms * (half_width / special.stdtrit(n_llms - 1, 1 - alpha / 2)) ** 2 - between
+    left = n_llms * (half_width / special.stdtrit(n_llms - 1, 1 - ALPHA / 2)) ** 2 - between
     if left <= 0 or within * n_trials / left > MOST:
         return None
     return max(2, math.ceil(within * n_trials / left))
@@ -284,22 +273,22 @@ def _with_cost(row, usd_of_one_trial_each):
     return row | {"cost_usd": trials * usd_of_one_trial_each}
 
 
-def normal_ratio(effect, alpha, wanted):
+def normal_ratio(effect):
     """Return the square of how often an effect fits into the shift that the normal distribution asks for.
 
     Parameters
     ----------
-    effect, alpha, wanted : float
-        The effect over the standard error of one observation, the level of the two-sided test, and its power.
+    effect : float
+        Over the standard error of one observation.
 
     Returns
     -------
     float
         Of observations, a few less than the t test needs; infinite where there is no effect.
     """
-    bound = special.ndtri(1 - alpha / 2)
+    bound = special.ndtri(1 - ALPHA / 2)
     shift = optimize.brentq(
-        lambda shift: special.ndtr(shift - bound) + special.ndtr(-shift - bound) - wanted, 0, bound + 10, xtol=1e-14
+        lambda shift: special.ndtr(shift - bound) + special.ndtr(-shift - bound) - POWER, 0, bound + 10, xtol=1e-14
     )
     return (shift / effect) ** 2 if effect else math.inf
 

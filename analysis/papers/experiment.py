@@ -13,8 +13,7 @@ import numpy as np
 
 from analysis.methods.bootstrap import Resampled, resampled_counts
 from analysis.methods.effect_sizes import approximate_hedges_factor
-from analysis.methods.equivalence import ALPHA
-from analysis.methods.small_samples import CONFIDENCE
+from analysis.methods.small_samples import ALPHA, CONFIDENCE
 from analysis.methods.t_and_f_tests import satterthwaite_df, t_bounds, tost_p, two_sided_p
 
 QUARTILE_METHOD = "linear, Hyndman & Fan type 7"

@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.methods.linear_mixed_model import NotFittedError, RandomTerm, fit
-from analysis.methods.power import ALPHA, POWER, normal_ratio, smallest, t_test_power
+from analysis.methods.power import POWER, normal_ratio, smallest, t_test_power
 from analysis.methods.small_samples import CONFIDENCE
 from analysis.methods.t_and_f_tests import t_bounds, two_sided_p
 from analysis.tables import declared, first_reason
@@ -172,7 +172,7 @@ def payment_effect(choices, *, confidence=CONFIDENCE):
     return _tested(float(fitted.coefficients[0]), float(np.sqrt(fitted.covariance[0, 0])), df, confidence)
 
 
-def participants_needed(estimate, std_error, n_participants, n_effects, *, alpha=ALPHA, wanted=POWER):
+def participants_needed(estimate, std_error, n_participants, n_effects):
     """Return how many participants would show an effect of this size in a next study of the same design.
 
     Parameters
@@ -181,8 +181,6 @@ def participants_needed(estimate, std_error, n_participants, n_effects, *, alpha
         Of the study that there is; the error shrinks with the root of the number of participants.
     n_participants, n_effects : int
         Of that study: participants, and fixed effects of its model.
-    alpha, wanted : float in (0, 1)
-        Of the two-sided t test, and its power.
 
     Returns
     -------
@@ -191,9 +189,7 @@ def participants_needed(estimate, std_error, n_participants, n_effects, *, alpha
     """
     effect = abs(estimate) / (std_error * math.sqrt(n_participants))
     needed = smallest(
-        normal_ratio(effect, alpha, wanted),
-        n_effects + 2,
-        lambda number: t_test_power(effect * math.sqrt(number), number - n_effects, alpha=alpha) >= wanted,
+        normal_ratio(effect), n_effects + 2, lambda n: t_test_power(effect * math.sqrt(n), n - n_effects) >= POWER
     )
     return needed if needed and needed <= MOST_PARTICIPANTS else None
 

@@ -7,7 +7,7 @@ passes.
 
 import re
 
-from analysis.methods.equivalence import ALPHA
+from analysis.methods.small_samples import ALPHA
 from analysis.writing.documents import MINUS, filters, written
 from analysis.writing.facts import exact, is_number, leaves
 from analysis.writing.markdown import SECTIONS, missing_sections, normalised, sections_of, sentences, stated

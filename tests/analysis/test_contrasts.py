@@ -420,9 +420,10 @@ def test_the_recorded_archive_has_the_d_of_document_a_where_it_used_trials(recor
     for a, b, printed in (("premortem", "devils_advocate", 0.71), ("random_control", "devils_advocate", 0.39)):
         assert round(of(rows, technique_a=a, technique_b=b, level="trial")["cohens_d"], 2) == printed
     assert of(rows, technique_a="sacd", technique_b="premortem", level="trial")["p_value"] > 0.1
-    responses_ = recorded.frame(f"select {RESPONSES} from marts.counts where {ANSWERED} and domain = 'judicial'")
+    judicial = f"{ANSWERED} and domain = 'judicial' and response_source = 'recorded'"
+    responses_ = recorded.frame(f"select {RESPONSES} from marts.counts where {judicial}")
     a, b = (
-        compared(responses_, row_set="accepted", response_source="recorded").query(
+        compared(responses_, row_set="accepted").query(
             "technique == @name and percent_of_baseline.notna()", engine="python"
         )
         for name in ("sacd", "premortem")
