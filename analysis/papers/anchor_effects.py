@@ -6,29 +6,14 @@ are Banzhaf values, which do not add up to what they explain. A corrected row st
 differs from it in `specification` alone.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
+from analysis.papers import attribution
 from analysis.papers.anchor_contrasts import contrasts, trends
-from analysis.papers.attribution import (
-    DRAWS,
-    PUBLISHED_FLIPS,
-    PUBLISHED_RESAMPLES,
-    PUBLISHED_SEED,
-    TARGETS,
-    block_flips_p,
-    drawn_band,
-    drawn_flips_p,
-    exact_band,
-    missing_mass,
-    paired_t,
-    sensitivity_score,
-    soft_expectation,
-    stars_of,
-    wilcoxon_pratt,
-)
 from analysis.tables import declared, reasons
 
 NO_SAMPLE = "V0"  # the question that LLMs may know with its answer: it has rows, and stays out of means
@@ -64,7 +49,7 @@ class Specification(NamedTuple):
         if self.block:
             tests = f"all sign flips of blocks of {self.block} neighbouring targets"
         else:
-            tests = f"paired t, Wilcoxon (Pratt), {PUBLISHED_FLIPS:,} random sign flips"
+            tests = f"paired t, Wilcoxon (Pratt), {attribution.PUBLISHED_FLIPS:,} random sign flips"
         on = {0: "unnormalised scores", 1: "unnormalised scores, t on normalised ones"}
         by_rule = "" if self.rule == "published" else f"; {self.rule} scores"
         return f"{tests}; {on.get(len(self.normalised), 'normalised scores')}; {self.attribution}{by_rule}"
@@ -82,11 +67,11 @@ SPECIFICATIONS = {
     "aligned": Specification(rule="aligned"),
     "recommended": Specification(normalised=ALL_TESTS, block=10, attribution="shapley"),
 }
-DRAWN = f"{PUBLISHED_RESAMPLES:,} means of {DRAWS} draws"
+DRAWN = f"{attribution.PUBLISHED_RESAMPLES:,} means of {attribution.DRAWS} draws"
 BANDS = {
-    "published": (drawn_band, DRAWN, PUBLISHED_SEED),
-    "aligned": (drawn_band, f"{DRAWN}; aligned scores", PUBLISHED_SEED),
-    "recommended": (exact_band, f"exact distribution of the mean of {DRAWS} draws", None),
+    "published": (attribution.drawn_band, DRAWN, attribution.PUBLISHED_SEED),
+    "aligned": (attribution.drawn_band, f"{DRAWN}; aligned scores", attribution.PUBLISHED_SEED),
+    "recommended": (attribution.exact_band, f"exact distribution of the mean of {attribution.DRAWS} draws", None),
 }
 
 
@@ -157,7 +142,7 @@ def _cell(rows, rule):
     n_targets = int(np.isfinite(scores).sum())
     if rule != "published" and not n_targets:
         return Cell(anchor, n_targets, None, {}, "not_recoverable")
-    if not np.array_equal(rows["target"], TARGETS) or n_targets < len(TARGETS):
+    if not np.array_equal(rows["target"], attribution.TARGETS) or n_targets < len(attribution.TARGETS):
         return Cell(anchor, n_targets, None, {}, "missing_targets")
     attributions = {}
     for kind, column in of_attributions.items():
@@ -177,9 +162,9 @@ def _expectations(direction, by_rule):
             yield row | {"reason": cell.reason}
             continue
         low, high = band(cell.scores)
-        missing = missing_mass(cell.scores)
+        missing = attribution.missing_mass(cell.scores)
         yield row | {
-            "soft_ev": float(soft_expectation(cell.scores)), "missing_mass": missing, "band_low": low,
+            "soft_ev": float(attribution.soft_expectation(cell.scores)), "missing_mass": missing, "band_low": low,
             "band_high": high, "reason": "not_probabilities" if missing is None else None,
         }  # fmt: skip
 
@@ -190,18 +175,18 @@ def _effect(low, high, specification):
     row = {
         "anchor_low": low and low.anchor, "anchor_high": high and high.anchor, "method": chosen.method,
         "n_targets": min(low.n_targets, high.n_targets) if low and high else 0,
-        "seed": None if chosen.block else PUBLISHED_SEED,
+        "seed": None if chosen.block else attribution.PUBLISHED_SEED,
     }  # fmt: skip
     if not (low and high) or low.scores is None or high.scores is None:
         reason = low.reason or high.reason if low and high else "one_anchor"
         return row | {"reason": reason}, {"reason": reason}
-    delta_ev = float(soft_expectation(high.scores) - soft_expectation(low.scores))
+    delta_ev = float(attribution.soft_expectation(high.scores) - attribution.soft_expectation(low.scores))
     row |= {"delta_ev": delta_ev, "call_behaviour": _call("B", delta_ev)}
     row |= _tests(high.scores - low.scores, special.log_softmax(high.scores) - special.log_softmax(low.scores), chosen)
     p_behaviour = row["p_permutation"] if chosen.block else row["p_t"]
     p_robust = [row["p_permutation"]] if chosen.block else [row["p_wilcoxon"], row["p_permutation"]]
-    row |= {f"stars_{test}": stars_of(row[f"p_{test}"]) for test in ("wilcoxon", "permutation")}
-    row["stars_behaviour"] = stars_of(p_behaviour)
+    row |= {f"stars_{test}": attribution.stars_of(row[f"p_{test}"]) for test in ("wilcoxon", "permutation")}
+    row["stars_behaviour"] = attribution.stars_of(p_behaviour)
     why = [
         "targets_not_independent" if chosen.block else None,
         None if np.isfinite(p_behaviour) else "zero_variance",
@@ -212,30 +197,32 @@ def _effect(low, high, specification):
         return row | {"reason": reasons(*why, missing)}, {"reason": missing}
     differences = high_values - low_values
     delta = float(differences.mean())
-    p_attribution = block_flips_p(differences, chosen.block) if chosen.block else paired_t(differences)[1]
+    p_attribution = (
+        attribution.block_flips_p(differences, chosen.block) if chosen.block else attribution.paired_t(differences)[1]
+    )
     row |= {
         "delta_attribution": delta, "multiplier": float(np.exp(delta)), "p_attribution": p_attribution,
-        "call_attribution": _call("A", delta), "stars_attribution": stars_of(p_attribution),
+        "call_attribution": _call("A", delta), "stars_attribution": attribution.stars_of(p_attribution),
         "reason": reasons(*why, None if np.isfinite(p_attribution) else "attribution_zero_variance"),
     }  # fmt: skip
     if not np.isfinite([p_behaviour, p_attribution, *p_robust]).all():
         return row, {"reason": "zero_variance"}
-    return row, sensitivity_score(delta_ev, delta, p_behaviour, p_attribution, p_robust)
+    return row, attribution.sensitivity_score(delta_ev, delta, p_behaviour, p_attribution, p_robust)
 
 
 def _tests(raw, within, chosen):
     """Test differences, high less low, of unnormalised scores and of normalised ones; `t` is of low less high."""
     of_test = {test: within if test in chosen.normalised else raw for test in ALL_TESTS}
-    t, p_t = paired_t(-of_test["t"])
-    rank_sum, p_wilcoxon = wilcoxon_pratt(of_test["wilcoxon"])
-    flipped = of_test["permutation"]
+    t, p_t = attribution.paired_t(-of_test["t"])
+    rank_sum, p_wilcoxon = attribution.wilcoxon_pratt(of_test["wilcoxon"])
+    flips_p = partial(attribution.block_flips_p, size=chosen.block) if chosen.block else attribution.drawn_flips_p
     return {
         "mean_difference": float(of_test["t"].mean()),
         "t": t,
         "p_t": np.nan if chosen.block else p_t,
         "wilcoxon": rank_sum,
         "p_wilcoxon": np.nan if chosen.block else p_wilcoxon,
-        "p_permutation": block_flips_p(flipped, chosen.block) if chosen.block else drawn_flips_p(flipped),
+        "p_permutation": flips_p(of_test["permutation"]),
         "lag_1_correlation": _lag_1_correlation(of_test["t"]),
     }
 

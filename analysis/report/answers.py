@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
 
+import numpy as np
 from markupsafe import Markup
 
 from analysis.report.figures import STAMP
@@ -137,13 +138,10 @@ class _Scale:
 
     @classmethod
     def of(cls, cells, anchors):
-        counts = sorted((value, n) for cell in cells.values() for value, n in cell.items())
-        total, below, middle = sum(n for _, n in counts), 0, []
-        for value, n in counts:
-            if below + n > total * 0.01 and below < total * 0.99:
-                middle.append(value)
-            below += n
-        values = [*middle, *anchors]
+        values, n = np.array(sorted(pair for cell in cells.values() for pair in cell.items())).T
+        up_to = n.cumsum()
+        middle = values[(up_to > up_to[-1] * 0.01) & (up_to - n < up_to[-1] * 0.99)]
+        values = [*middle.tolist(), *anchors]
         low, high = min(values), max(values)
         low = min(low, 0.0) if low >= 0 and low < high / 2 else low
         return cls(low, high if high > low else low + (abs(low) or 1.0))
@@ -211,7 +209,7 @@ def _drawing(study, place, cells, techniques, anchors, losses, lost, scale, unit
         bottom=bottom,
         row_height=ROW,
         own=own if own is None else scale(own),
-        own_quartiles=[scale(end) for end in _quartiles(unanchored or {})],
+        own_quartiles=[scale(end) for end in _quartiles(unanchored)] if unanchored else (),
         ticks=[(at, text, "start" if at < LEFT + 14 else "end" if at > RIGHT - 14 else "middle") for at, text in ticks],
         unit=unit,
         anchors=[(scale(value), direction) for direction, values in anchors.items() for value in values],
@@ -278,12 +276,7 @@ def _mean(counts):
 
 
 def _quartiles(counts):
-    total, below, ends = sum(counts.values()), 0, []
-    for value, n in sorted(counts.items()):
-        below += n
-        while len(ends) < 2 and below >= total * (0.25, 0.75)[len(ends)]:
-            ends.append(value)
-    return ends
+    return np.quantile([*counts], [0.25, 0.75], weights=[*counts.values()], method="inverted_cdf")
 
 
 def _short(value, last=None):

@@ -16,24 +16,16 @@ from ingest.land.raw import LANDED, LOAD_ID, OF_THE_GATE, ORDERED, TABLES, next_
 from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, warehouse_path
 
 FORMAT, VERSION = "bais-export", 7
-# the other tables came with version 1
-CAME_WITH = {
-    "source_versions": 2,
-    "version_files": 2,
-    "version_entries": 2,
-    "attribution_scores": 3,
-    "target_scores": 3,
-    "paradigms": 4,
-    "paradigm_contrasts": 4,
-    "items": 4,
-    "measurements": 5,
-    "news": 6,
-    "news_fetches": 6,
-    "falsifications": 6,
-    "falsification_verdicts": 6,
-    "human_choices": 6,
-    "unread_lines": 7,
+NEW_TABLES = {
+    2: ("source_versions", "version_files", "version_entries"),
+    3: ("attribution_scores", "target_scores"),
+    4: ("paradigms", "paradigm_contrasts", "items"),
+    5: ("measurements",),
+    6: ("news", "news_fetches", "falsifications", "falsification_verdicts", "human_choices"),
+    7: ("unread_lines",),
 }
+# the other tables came with version 1
+CAME_WITH = {name: version for version, names in NEW_TABLES.items() for name in names}
 MANIFEST = "manifest.json"
 SCORES = ("attribution_scores", "target_scores")
 FILE_FORMATS = ("parquet", "csv", "jsonl")
