@@ -17,6 +17,22 @@ COUNTS = ["n_asked", "n_trials", "sum_of_values", "sum_of_squares"]
 RECOMMENDED = {"row_set": "accepted", "weighting": "llm"}
 
 
+def declared_counts(counts, paradigms, contrasts):
+    """Return what is computed from counts of every paradigm, as `analysis.kept.kept_by_study` takes it.
+
+    Parameters
+    ----------
+    counts, paradigms, contrasts : duckdb.DuckDBPyRelation
+        `marts.counts`, `staging.stg_paradigms` and `staging.stg_paradigm_contrasts`.
+
+    Returns
+    -------
+    dict of str to duckdb.DuckDBPyRelation
+        By their names here; of paradigms columns `DECLARED`, and of contrasts columns `PAIRS`.
+    """
+    return {"counts": counts, "paradigms": paradigms.project(DECLARED), "contrasts": contrasts.project(PAIRS)}
+
+
 @dataclass(frozen=True)
 class Measured:
     """Counts of one measure, as one instrument measures it, and the contrasts that are asked of it."""

@@ -3,7 +3,7 @@
 
 def model(dbt, session):
     """Read the counts, compare in the studies that changed, and return the table."""
-    from analysis.engine.grid import DECLARED, PAIRS
+    from analysis.engine.grid import declared_counts
     from analysis.engine.llm_contrasts import COLUMNS, llm_contrasts
     from analysis.engine.questions import questions
     from analysis.kept import kept_by_study
@@ -19,11 +19,7 @@ def model(dbt, session):
         dbt.this,
         rows_of,
         COLUMNS,
-        by_study={
-            "counts": dbt.ref("counts"),
-            "paradigms": dbt.ref("stg_paradigms").project(DECLARED),
-            "contrasts": dbt.ref("stg_paradigm_contrasts").project(PAIRS),
-        },
+        by_study=declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts")),
         shared={"techniques": dbt.ref("int_techniques_defined")},
         settings={"margin": float(margin_pp), "response_source": response_source},
     )

@@ -4,7 +4,7 @@
 def model(dbt, session):
     """Read the counts of items, estimate for the studies that changed, and return the table."""
     from analysis.engine.contrasts import COLUMNS, contrast_rows
-    from analysis.engine.grid import DECLARED, PAIRS
+    from analysis.engine.grid import declared_counts
     from analysis.kept import kept_by_study
 
     return kept_by_study(
@@ -12,9 +12,5 @@ def model(dbt, session):
         dbt.this,
         contrast_rows,
         COLUMNS,
-        by_study={
-            "counts": dbt.ref("counts"),
-            "paradigms": dbt.ref("stg_paradigms").project(DECLARED),
-            "contrasts": dbt.ref("stg_paradigm_contrasts").project(PAIRS),
-        },
+        by_study=declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts")),
     )

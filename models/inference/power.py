@@ -4,7 +4,7 @@
 def model(dbt, session):
     """Read the counts and the costs, compute the studies that changed, and return the table."""
     from analysis.counts import responses_to_anchors
-    from analysis.engine.grid import DECLARED, PAIRS
+    from analysis.engine.grid import declared_counts
     from analysis.engine.questions import questions
     from analysis.engine.settling import to_settle_rows
     from analysis.kept import kept_by_study
@@ -29,9 +29,7 @@ def model(dbt, session):
         COLUMNS,
         by_study={
             "responses": responses_to_anchors(dbt.ref("counts"), f"response_source = '{response_source}'"),
-            "counts": dbt.ref("counts"),
-            "paradigms": dbt.ref("stg_paradigms").project(DECLARED),
-            "contrasts": dbt.ref("stg_paradigm_contrasts").project(PAIRS),
+            **declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts")),
         },
         shared={
             "techniques": dbt.ref("int_techniques_defined"),

@@ -4,7 +4,7 @@
 def model(dbt, session):
     """Read the counts, take the losses of the studies that changed, and return the table."""
     from analysis.engine.effects import LOSSES, loss_rows
-    from analysis.engine.grid import DECLARED, PAIRS
+    from analysis.engine.grid import declared_counts
     from analysis.engine.questions import questions
     from analysis.kept import kept_by_study
 
@@ -18,10 +18,6 @@ def model(dbt, session):
         dbt.this,
         rows_of,
         LOSSES,
-        by_study={
-            "counts": dbt.ref("counts"),
-            "paradigms": dbt.ref("stg_paradigms").project(DECLARED),
-            "contrasts": dbt.ref("stg_paradigm_contrasts").project(PAIRS),
-        },
+        by_study=declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts")),
         settings={"margin": float(margin_pp), "response_source": response_source},
     )

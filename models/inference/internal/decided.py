@@ -4,7 +4,7 @@
 def model(dbt, session):
     """Read the counts, answer for the studies that changed, and return the table."""
     from analysis.engine.answers import ANSWERS, answer_rows
-    from analysis.engine.grid import DECLARED, PAIRS
+    from analysis.engine.grid import declared_counts
     from analysis.engine.questions import questions
     from analysis.kept import kept_by_study
 
@@ -12,25 +12,17 @@ def model(dbt, session):
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
         return answer_rows(questions(**asked), ranked, controls, n_draws=n_draws, seed=seed)
 
-    response_source = dbt.config.meta_get("response_source")
-    resamples = dbt.config.meta_get("resamples")
-    seed = dbt.config.meta_get("seed")
-    margin_pp = dbt.config.meta_get("equivalence_margin_pp")
     return kept_by_study(
         session,
         dbt.this,
         rows_of,
         ANSWERS,
-        by_study={
-            "counts": dbt.ref("counts"),
-            "paradigms": dbt.ref("stg_paradigms").project(DECLARED),
-            "contrasts": dbt.ref("stg_paradigm_contrasts").project(PAIRS),
-        },
+        by_study=declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts")),
         shared={"techniques": dbt.ref("int_techniques_defined"), "controls": dbt.ref("controls")},
         settings={
-            "response_source": response_source,
-            "margin": float(margin_pp),
-            "n_draws": int(resamples),
-            "seed": int(seed),
+            "response_source": dbt.config.meta_get("response_source"),
+            "margin": float(dbt.config.meta_get("equivalence_margin_pp")),
+            "n_draws": int(dbt.config.meta_get("resamples")),
+            "seed": int(dbt.config.meta_get("seed")),
         },
     )
