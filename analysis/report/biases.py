@@ -9,7 +9,7 @@ from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.report.panels import Figure, axis_of, draw_forest, draw_panel, figure_table, fixed, told
 from analysis.report.sections import Section
 from analysis.report.studies import NO_TECHNIQUE
-from analysis.report.tables import number, signed, text, whole
+from analysis.report.tables import number, share, signed, text, whole
 from analysis.report.values import MISSING, SAID_ABOVE, clean
 from analysis.words.biases import EITHER, NONE_SHOWN
 from analysis.words.codes import DECISIONS, listed
@@ -214,7 +214,6 @@ def _rates(study, alteration, rows):
         label = told(study.llm(llm), "share of cases, in percent", pairs)
         panels.append((study.llm(llm), draw_panel(study, "intervals", values, label, "% of cases", [0, 118])))
     words = ALTERED[alteration]
-    share = partial(number, scale=100, unit="%")
     columns = [
         ("LLM", lambda row: study.llm(row["llm"])),
         ("technique", lambda row: study.technique(row["technique"])),

@@ -8,7 +8,7 @@ from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.report.figures import room_for_text
 from analysis.report.panels import Figure, around, axis_of, draw_forest, draw_panel, figure_table, fixed, told
 from analysis.report.studies import NO_TECHNIQUE
-from analysis.report.tables import interval, named, number, signed, whole
+from analysis.report.tables import interval, named, number, share, signed, whole
 from analysis.report.text import changes_after_seeing
 from analysis.report.values import MISSING, Number, clean
 from analysis.words.codes import GOALS, listed
@@ -135,13 +135,13 @@ def _table(study, domain, caption, source, rows, columns, *, by=("technique",), 
     return figure_table(study, f"{domain}: {caption}", source, key, by, rows, columns, groups)
 
 
-def _draw_bars(study, domain, what, values, title, *, share=0.18, reference=None):
+def _draw_bars(study, domain, what, values, title, *, reference=None):
     """Draw bars from 0, their text beyond the longest of them and the reference."""
     end = max([0, reference or 0, *(row["value"] for row in values)])
     for row in values:
         row["end"] = end
     label = told(domain, what, ((row["name"], row["text"]) for row in values))
-    return draw_panel(study, "bars", values, label, title, room_for_text(0, end, share), reference)
+    return draw_panel(study, "bars", values, label, title, room_for_text(0, end, 0.18), reference)
 
 
 def _draw_ends(study, domain, what, values):
@@ -152,11 +152,11 @@ def _draw_ends(study, domain, what, values):
     return draw_panel(study, "dumbbells", values, label, "% of baseline", axis, 100)
 
 
-def _draw_intervals(study, domain, what, values, title, share, reference, heard="{}"):
+def _draw_intervals(study, domain, what, values, title, room, reference, heard="{}"):
     """Draw what lies between two bounds; a text stands beside it, and is `heard` so."""
     bounds = (f"{fixed(row['low'])} to {fixed(row['high'])}, {heard.format(row['text'])}" for row in values)
     pairs = zip((row["name"] for row in values), bounds, strict=True)
-    axis = axis_of(values, share)
+    axis = axis_of(values, room)
     return draw_panel(study, "intervals", values, told(domain, what, pairs), title, axis, reference)
 
 
@@ -504,19 +504,18 @@ def chances_figure(study, domain):
     )
     label = told(domain, "probability in percent of the smallest mean displacement", best)
 
-    def column(goal, name, **more):
-        cell = number(name, key={"goal": goal}, **more)
+    def column(goal, make, name):
+        cell = make(name, key={"goal": goal})
         return lambda row: cell(by[row["technique"], goal])
 
-    share = {"digits": 1, "scale": 100, "unit": "%"}
     numbers = {
-        "P(best)": ("p_best", share),
-        "P(worst)": ("p_worst", share),
-        "P(worse than control)": ("p_worse_than_control", share),
-        "rank, from": ("rank_low", {"digits": 0}),
-        "to": ("rank_high", {"digits": 0}),
+        "P(best)": (share, "p_best"),
+        "P(worst)": (share, "p_worst"),
+        "P(worse than control)": (share, "p_worse_than_control"),
+        "rank, from": (whole, "rank_low"),
+        "to": (whole, "rank_high"),
     }
-    columns = [(head, column(goal, name, **more)) for goal in GOALS for head, (name, more) in numbers.items()]
+    columns = [(head, column(goal, *made_of)) for goal in GOALS for head, made_of in numbers.items()]
     whole_rows = [{"technique": name} for name in techniques if all((name, goal) in by for goal in GOALS)]
     groups = [("", 1), *((f"by {goal}", len(numbers)) for goal in GOALS)]
     caption = "probabilities over LLMs like those asked"
@@ -649,10 +648,7 @@ def attrition_figure(study, domain):
     columns = [
         ("asked", whole("n_asked", "sum(n_asked)")),
         ("answered", whole("n_answered", "sum(n_answered)")),
-        (
-            "share",
-            number("share", "sum(n_answered) / sum(n_asked)", 1, scale=100, unit="%", reason="nobody_was_asked"),
-        ),
+        ("share", share("share", "sum(n_answered) / sum(n_asked)", reason="nobody_was_asked")),
         *(
             (name.replace("_", " "), whole(f"n_{name}", f"sum(n_{name})"))
             for name in ("refused", "unparsed", "out_of_range", "failed")

@@ -144,7 +144,11 @@ def _study(study, i):
         "answers": [answer(study, domain) for domain in study.domains],
         "drawn": drawn,
         "llms": {row["llm"]: study.llm(row["llm"]) for row in study.rows("of_each_llm")},
-        "unanswered": _unanswered(study),
+        "unanswered": [
+            clean(row["paradigm"])  # of which there is nothing to compare
+            for row in study.rows("paradigms")
+            if not study.rows("said_of_biases", paradigm=row["paradigm"])
+        ],
         "figures": figures(study),
         "ledger": ledger(study, {drawing["domain"]: drawing["id"] for drawing in drawn}),
         "techniques": _techniques(study),
@@ -158,12 +162,6 @@ def title_of(study, documents, is_simulated):
     if study:
         return f"Study {clean(study)}{' (SIMULATED)' if is_simulated else ''}"
     return f"Document {clean(documents[0])}: {DOCUMENTS.get(documents[0], 'its printed numbers')}"
-
-
-def _unanswered(study):
-    """Return the paradigms that were asked and of which there is nothing to compare."""
-    compared_paradigms = {row["paradigm"] for row in study.rows("said_of_biases")}
-    return [clean(name) for name in study.paradigms if name not in compared_paradigms]
 
 
 def _techniques(study):

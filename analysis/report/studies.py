@@ -60,11 +60,6 @@ class Study:
         return sorted({row["domain"] for row in self.rows("attrition")})
 
     @property
-    def paradigms(self):
-        """The paradigms beside anchoring that were asked about, in order."""
-        return [row["paradigm"] for row in self.rows("paradigms")]
-
-    @property
     def techniques(self):
         """All techniques: none first, then those that are ranked."""
         seeded = {row["technique"]: row["is_ranked"] for row in self.tables["techniques"]}

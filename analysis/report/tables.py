@@ -127,13 +127,17 @@ def number(column, expression=None, digits=1, *, by=(), **more):
     return cell
 
 
-whole, signed = partial(number, digits=0), partial(number, is_signed=True)
+whole, signed, share = partial(number, digits=0), partial(number, is_signed=True), partial(number, scale=100, unit="%")
 
 
 def interval(*columns, **more):
     """Return what makes a cell of a row: a number with its bounds."""
-    cells = [signed(column, **more) for column in columns]
-    return lambda row: Markup("{} <small>({} to {})</small>").format(*(cell(row) for cell in cells))
+    return side_by_side("{} <small>({} to {})</small>", *(signed(column, **more) for column in columns))
+
+
+def side_by_side(text, *cells):
+    """Return what makes a cell of several numbers of a row."""
+    return lambda row: Markup(text).format(*(cell(row) for cell in cells))
 
 
 def text(column):

@@ -5,7 +5,7 @@ import re
 from markupsafe import Markup
 
 from analysis.methods.small_samples import FEWEST_LLMS
-from analysis.report.tables import interval, number, signed, table_of, whole
+from analysis.report.tables import interval, number, share, side_by_side, signed, table_of, whole
 from analysis.report.values import MISSING, Number, clean, counted, key_text, listed
 from analysis.words import cards
 from analysis.words.cards import OF_WHOM, PREDICTIONS, RANKS, decided
@@ -126,17 +126,8 @@ def _decision(column):
     return cell
 
 
-def _side_by_side(text, *cells):
-    """Return what makes a cell of several numbers of a row."""
-    return lambda row: Markup(text).format(*(cell(row) for cell in cells))
-
-
 def _bounds(low, high):
-    return _side_by_side("<small>{} to {}</small>", signed(low), signed(high))
-
-
-def _percentage(column, digits=1):
-    return number(column, digits=digits, scale=100, unit="%")
+    return side_by_side("<small>{} to {}</small>", signed(low), signed(high))
 
 
 def _in_codes(codes):
@@ -156,7 +147,7 @@ def _decisions_table(study, domain, rows, name, caption):
         kind = "" if row["comparison"] == "control" else f" ({row['comparison']})"
         return f"{study.technique(row['control']) if row['control'] else MISSING}{kind}"
 
-    beyond = (whole("n_beyond_margin"), whole("n_llms"), _percentage("beyond_margin_high", 0))
+    beyond = (whole("n_beyond_margin"), whole("n_llms"), share("beyond_margin_high", digits=0))
     columns = [
         ("technique", lambda row: study.technique(row["technique"])),
         *([("goal", lambda row: row["goal"])] if several else []),
@@ -167,9 +158,9 @@ def _decisions_table(study, domain, rows, name, caption):
         ("gain (all at once)", interval("gain", "gain_low", "gain_high")),
         ("this technique alone", _bounds("gain_plain_low", "gain_plain_high")),
         ("of the LLMs asked", _bounds("gain_asked_low", "gain_asked_high")),
-        ("LLMs that gained", _side_by_side("{} of {}", whole("n_gained"), whole("n_llms"))),
+        ("LLMs that gained", side_by_side("{} of {}", whole("n_gained"), whole("n_llms"))),
         ("p, sign flip", number("p_sign_flip", digits=3)),
-        ("beyond the margin (at most)", _side_by_side("{} of {} ({})", *beyond)),
+        ("beyond the margin (at most)", side_by_side("{} of {} ({})", *beyond)),
         ("trials", whole("n_trials")),
         ("limits", _limits),
     ]
@@ -186,8 +177,8 @@ def _predictions_table(study, domain, title):
         ("held against", lambda row: study.technique(row["control"])),
         ("expected loss", number("expected_loss")),
         ("gain", interval("gain", "gain_low", "gain_high")),
-        ("P(better than its control)", _percentage("p_better_than_control")),
-        ("P(best)", _percentage("p_best_new_llm")),
+        ("P(better than its control)", share("p_better_than_control")),
+        ("P(best)", share("p_best_new_llm")),
         ("SD between LLMs", number("between_sd")),
         ("LLMs asked", whole("n_llms")),
     ]

@@ -126,24 +126,20 @@ class _Names:
     """The techniques, domains and LLMs of a study, as a text may name them."""
 
     def __init__(self, facts):
-        self.patterns = {}
+        meanings = {}
         for domain, of_domain in facts["domains"].items():
-            self._add(domain.replace("_", " "), "domain", domain)
-            for technique in of_domain["techniques"]:
-                self._add(technique, "technique", technique)
+            meanings[domain.replace("_", " ")] = ("domain", domain)
+            meanings |= {technique: ("technique", technique) for technique in of_domain["techniques"]}
             for llm in of_domain["llms"]:
-                self._add(llm, "llm", llm)
-                if any(c.isdigit() for c in llm.split("/")[-1]):  # o3, but not a respondent who is called `steady`
-                    self._add(llm.split("/")[-1], "llm", llm)
-        longest_first = sorted(self.patterns, key=len, reverse=True)
+                short = llm.split("/")[-1]
+                is_telling = any(c.isdigit() for c in short)  # o3, but not a respondent who is called `steady`
+                meanings |= dict.fromkeys((llm, short) if is_telling else (llm,), ("llm", llm))
+        longest_first = sorted(meanings, key=len, reverse=True)
         words = [r"[\s_-]+".join(map(re.escape, markdown.normalised(name).split())) for name in longest_first]
-        self.found_as = [self.patterns[name] for name in longest_first]
+        self.found_as = [meanings[name] for name in longest_first]
         self.pattern = re.compile(
             "|".join(f"(?<![A-Za-z0-9])({word})(?![A-Za-z0-9])" for word in words) or r"(?!)", re.IGNORECASE
         )
-
-    def _add(self, name, kind, meant):
-        self.patterns[name] = (kind, meant)
 
     def of(self, text):
         """Return what a text names: kind to set of names."""
