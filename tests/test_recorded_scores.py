@@ -45,7 +45,7 @@ MEANS = """
 select llm, avg(abss) from papers.sensitivity_scores
 where specification = 'published' and variation <> 'V0' group by llm
 """
-BESIDE_CALLS = ("expectations", "attributions", "sensitivities", "regimes", *SAID)
+BESIDE_CALLS = ("expectations", "sensitivities", *SAID)
 OF_SCORES = {
     "anchor_calls", "anchor_effects", "soft_expectations", "sensitivity_scores", "anchor_sensitivities",
     "sensitivity_trends",
@@ -159,8 +159,8 @@ def test_the_rows_of_each_finding_are_there_and_its_sentences_say_their_numbers(
     assert counts == {
         name: (n, n)
         for name, n in {
-            "expectations": 132, "attributions": 132 * 101, "sensitivities": 132, "regimes": 30, "calls": 73,
-            "effects": 3, "contrasts": 2 * (6 + 15 + 6), "trends": 1,
+            "expectations": 132, "sensitivities": 132, "calls": 73, "effects": 3, "contrasts": 2 * (6 + 15 + 6),
+            "trends": 1,
         }.items()
     }  # fmt: skip
     names = {name: [of[0] for of in scored.query(f"describe {QUERIES[name]}")] for name in SAID}
