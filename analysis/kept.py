@@ -13,7 +13,7 @@ SCHEMA = "intermediate"
 PREFIX = "kept_"
 
 
-def kept_by_study(session, this, rows_of, columns, *, by_study, shared=None, settings=None):
+def kept_by_study(session, this, rows_of, columns, by_study, shared=None, settings=None):
     """Compute the rows of the studies that changed, and take those of the others from the table that is there.
 
     Beside the table another one, `intermediate.kept_` and its name, holds two hashes for each study: of what its rows
@@ -72,11 +72,9 @@ def _read_from(session, by_study, common):
     """Return a hash of all that the rows of each study are computed from."""
     hashes = {name: _hashes(session, relation, "study") for name, relation in by_study.items()}
     studies = {study for study_hashes in hashes.values() for study in study_hashes}
+    read_by_study = {study: [[name, of_study.get(study)] for name, of_study in hashes.items()] for study in studies}
     return {
-        study: hashlib.sha256(
-            json.dumps([common, [[name, study_hashes.get(study)] for name, study_hashes in hashes.items()]]).encode()
-        ).hexdigest()
-        for study in studies
+        study: hashlib.sha256(json.dumps([common, read]).encode()).hexdigest() for study, read in read_by_study.items()
     }
 
 

@@ -7,15 +7,7 @@ def model(dbt, session):
     from analysis.kept import kept_by_study
     from analysis.methods.contrasts import COLUMNS, contrasts_of_readings
 
-    return kept_by_study(
-        session,
-        dbt.this,
-        contrasts_of_readings,
-        COLUMNS,
-        by_study={"responses": responses_to_anchors(dbt.ref("counts")), "texts": dbt.ref("int_texts_kept")},
-        shared={"techniques": dbt.ref("int_techniques_defined")},
-        settings={
-            "response_source": dbt.config.meta_get("response_source"),
-            "seed": int(dbt.config.meta_get("seed")),
-        },
-    )
+    by_study = {"responses": responses_to_anchors(dbt.ref("counts")), "texts": dbt.ref("int_texts_kept")}
+    shared = {"techniques": dbt.ref("int_techniques_defined")}
+    settings = {"response_source": dbt.config.meta_get("response_source"), "seed": int(dbt.config.meta_get("seed"))}
+    return kept_by_study(session, dbt.this, contrasts_of_readings, COLUMNS, by_study, shared, settings)

@@ -11,12 +11,7 @@ def model(dbt, session):
         return intervals(responses, published=set(claims["study"]), **options)
 
     response_source = dbt.config.meta_get("response_source")
-    return kept_by_study(
-        session,
-        dbt.this,
-        rows_of,
-        COLUMNS,
-        by_study={"responses": responses_to_anchors(dbt.ref("counts"), f"response_source = '{response_source}'")},
-        shared={"claims": dbt.ref("published_claims").project("study").distinct()},
-        settings={"n_resamples": int(dbt.config.meta_get("resamples")), "seed": int(dbt.config.meta_get("seed"))},
-    )
+    by_study = {"responses": responses_to_anchors(dbt.ref("counts"), f"response_source = '{response_source}'")}
+    shared = {"claims": dbt.ref("published_claims").project("study").distinct()}
+    settings = {"n_resamples": int(dbt.config.meta_get("resamples")), "seed": int(dbt.config.meta_get("seed"))}
+    return kept_by_study(session, dbt.this, rows_of, COLUMNS, by_study, shared, settings)

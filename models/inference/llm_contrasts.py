@@ -12,14 +12,10 @@ def model(dbt, session):
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
         return llm_contrasts(questions(**asked), ranked)
 
-    response_source = dbt.config.meta_get("response_source")
-    margin_pp = dbt.config.meta_get("equivalence_margin_pp")
-    return kept_by_study(
-        session,
-        dbt.this,
-        rows_of,
-        COLUMNS,
-        by_study=declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts")),
-        shared={"techniques": dbt.ref("int_techniques_defined")},
-        settings={"margin": float(margin_pp), "response_source": response_source},
-    )
+    by_study = declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts"))
+    shared = {"techniques": dbt.ref("int_techniques_defined")}
+    settings = {
+        "margin": float(dbt.config.meta_get("equivalence_margin_pp")),
+        "response_source": dbt.config.meta_get("response_source"),
+    }
+    return kept_by_study(session, dbt.this, rows_of, COLUMNS, by_study, shared, settings)

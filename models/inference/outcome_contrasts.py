@@ -7,10 +7,5 @@ def model(dbt, session):
     from analysis.engine.grid import declared_counts
     from analysis.kept import kept_by_study
 
-    return kept_by_study(
-        session,
-        dbt.this,
-        contrast_rows,
-        COLUMNS,
-        by_study=declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts")),
-    )
+    by_study = declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts"))
+    return kept_by_study(session, dbt.this, contrast_rows, COLUMNS, by_study)

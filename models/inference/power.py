@@ -20,24 +20,18 @@ def model(dbt, session):
         return [*observed, *to_settle_rows(questions(**asked), ranked, controls, costs, prices)]
 
     response_source = dbt.config.meta_get("response_source")
-    margin_pp = dbt.config.meta_get("equivalence_margin_pp")
     printed = "quantity = 'percent_of_baseline_cohens_d' and comparison = '='"
-    return kept_by_study(
-        session,
-        dbt.this,
-        rows_of,
-        COLUMNS,
-        by_study={
-            "responses": responses_to_anchors(dbt.ref("counts"), f"response_source = '{response_source}'"),
-            **declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts")),
-        },
-        shared={
-            "techniques": dbt.ref("int_techniques_defined"),
-            # of a technique without costs in its study, those of other studies count
-            "costs": dbt.ref("technique_costs"),
-            "prices": dbt.ref("prices"),
-            "controls": dbt.ref("controls"),
-            "claims": dbt.ref("published_claims").filter(printed),
-        },
-        settings={"margin": float(margin_pp), "response_source": response_source},
-    )
+    by_study = {
+        "responses": responses_to_anchors(dbt.ref("counts"), f"response_source = '{response_source}'"),
+        **declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts")),
+    }
+    shared = {
+        "techniques": dbt.ref("int_techniques_defined"),
+        # of a technique without costs in its study, those of other studies count
+        "costs": dbt.ref("technique_costs"),
+        "prices": dbt.ref("prices"),
+        "controls": dbt.ref("controls"),
+        "claims": dbt.ref("published_claims").filter(printed),
+    }
+    settings = {"margin": float(dbt.config.meta_get("equivalence_margin_pp")), "response_source": response_source}
+    return kept_by_study(session, dbt.this, rows_of, COLUMNS, by_study, shared, settings)

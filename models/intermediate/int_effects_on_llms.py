@@ -10,15 +10,10 @@ def model(dbt, session):
     response_source = dbt.config.meta_get("response_source")
     plain = "row_set = 'accepted' and technique = 'no_technique'"
     anchored = f"{plain} and arm in ('low', 'high') and response_source = '{response_source}'"
-    return kept_by_study(
-        session,
-        dbt.this,
-        effects_on_llms,
-        EFFECTS,
-        by_study={
-            "responses": responses_to_anchors(dbt.ref("counts"), anchored),
-            "counts": dbt.ref("counts").filter(plain),
-            "paradigms": dbt.ref("stg_paradigms").filter("is_share").project("study, paradigm, measure, pairing"),
-            "contrasts": dbt.ref("stg_paradigm_contrasts").project("study, paradigm, arm, arm_b"),
-        },
-    )
+    by_study = {
+        "responses": responses_to_anchors(dbt.ref("counts"), anchored),
+        "counts": dbt.ref("counts").filter(plain),
+        "paradigms": dbt.ref("stg_paradigms").filter("is_share").project("study, paradigm, measure, pairing"),
+        "contrasts": dbt.ref("stg_paradigm_contrasts").project("study, paradigm, arm, arm_b"),
+    }
+    return kept_by_study(session, dbt.this, effects_on_llms, EFFECTS, by_study)

@@ -11,13 +11,9 @@ def model(dbt, session):
     def rows_of(**asked):
         return loss_rows(questions(**asked))
 
-    response_source = dbt.config.meta_get("response_source")
-    margin_pp = dbt.config.meta_get("equivalence_margin_pp")
-    return kept_by_study(
-        session,
-        dbt.this,
-        rows_of,
-        LOSSES,
-        by_study=declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts")),
-        settings={"margin": float(margin_pp), "response_source": response_source},
-    )
+    by_study = declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts"))
+    settings = {
+        "margin": float(dbt.config.meta_get("equivalence_margin_pp")),
+        "response_source": dbt.config.meta_get("response_source"),
+    }
+    return kept_by_study(session, dbt.this, rows_of, LOSSES, by_study, settings=settings)

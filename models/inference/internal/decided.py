@@ -12,17 +12,12 @@ def model(dbt, session):
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
         return answer_rows(questions(**asked), ranked, controls, n_draws=n_draws, seed=seed)
 
-    return kept_by_study(
-        session,
-        dbt.this,
-        rows_of,
-        ANSWERS,
-        by_study=declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts")),
-        shared={"techniques": dbt.ref("int_techniques_defined"), "controls": dbt.ref("controls")},
-        settings={
-            "response_source": dbt.config.meta_get("response_source"),
-            "margin": float(dbt.config.meta_get("equivalence_margin_pp")),
-            "n_draws": int(dbt.config.meta_get("resamples")),
-            "seed": int(dbt.config.meta_get("seed")),
-        },
-    )
+    by_study = declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts"))
+    shared = {"techniques": dbt.ref("int_techniques_defined"), "controls": dbt.ref("controls")}
+    settings = {
+        "response_source": dbt.config.meta_get("response_source"),
+        "margin": float(dbt.config.meta_get("equivalence_margin_pp")),
+        "n_draws": int(dbt.config.meta_get("resamples")),
+        "seed": int(dbt.config.meta_get("seed")),
+    }
+    return kept_by_study(session, dbt.this, rows_of, ANSWERS, by_study, shared, settings)

@@ -15,11 +15,6 @@ def model(dbt, session):
         return [*mixed_model_rows(of_samples), *anovas]
 
     response_source = dbt.config.meta_get("response_source")
-    return kept_by_study(
-        session,
-        dbt.this,
-        rows_of,
-        MIXED_MODELS,
-        by_study={"responses": responses_to_anchors(dbt.ref("counts"), f"response_source = '{response_source}'")},
-        shared={"techniques": dbt.ref("int_techniques_defined")},
-    )
+    by_study = {"responses": responses_to_anchors(dbt.ref("counts"), f"response_source = '{response_source}'")}
+    shared = {"techniques": dbt.ref("int_techniques_defined")}
+    return kept_by_study(session, dbt.this, rows_of, MIXED_MODELS, by_study, shared)

@@ -8,12 +8,7 @@ def model(dbt, session):
     from analysis.methods.equivalence import COLUMNS, equivalence_tests
 
     response_source = dbt.config.meta_get("response_source")
-    return kept_by_study(
-        session,
-        dbt.this,
-        equivalence_tests,
-        COLUMNS,
-        by_study={"responses": responses_to_anchors(dbt.ref("counts"), f"response_source = '{response_source}'")},
-        shared={"techniques": dbt.ref("int_techniques_defined")},
-        settings={"margin_pp": float(dbt.config.meta_get("equivalence_margin_pp"))},
-    )
+    by_study = {"responses": responses_to_anchors(dbt.ref("counts"), f"response_source = '{response_source}'")}
+    shared = {"techniques": dbt.ref("int_techniques_defined")}
+    settings = {"margin_pp": float(dbt.config.meta_get("equivalence_margin_pp"))}
+    return kept_by_study(session, dbt.this, equivalence_tests, COLUMNS, by_study, shared, settings)
