@@ -149,14 +149,10 @@ def _recompute(row, claim, printed, inputs):
         return
     if claim["inputs_are"] == "printed":
         counts = DERIVATIONS[claim["derivation"]].takes_counts
-        intervals = [
-            printed_interval(
-                operand["published_value"],
-                operand["decimals"],
-                is_exact=operand["decimals"] == 0 and (counts or operand["unit"] in COUNTED_UNITS),
-            )
-            for operand in printed
-        ]
+        intervals = []
+        for operand in printed:
+            is_exact = operand["decimals"] == 0 and (counts or operand["unit"] in COUNTED_UNITS)
+            intervals.append(printed_interval(operand["published_value"], operand["decimals"], is_exact=is_exact))
         low, high = derive_range(claim["derivation"], intervals)
         if not math.isnan(low):
             value = _known(claim["derivation"], [operand["published_value"] for operand in printed])

@@ -274,20 +274,11 @@ def domains(responses, specifications=SPECIFICATIONS):
         for (study, domain), of_domain in rows.groupby(["study", "domain"], sort=True):
             by_unit = of_domain.groupby(["vignette", "llm"], sort=True)
             units = by_unit.size().index.to_frame()
-            llms = units["llm"].to_numpy(object)
-            cells = {
-                condition: _cells(of_condition, len(units))
-                for condition, of_condition in of_domain.assign(unit=by_unit.ngroup()).groupby(
-                    ["technique", "anchor_direction"], sort=True
-                )
-            }
-            yield Domain(
-                keys={"study": study, "domain": domain, "row_set": row_set, "baseline_scope": baseline_scope},
-                vignettes=units["vignette"].to_numpy(object),
-                llms=llms,
-                llm=np.unique(llms, return_inverse=True)[1],
-                cells=cells,
-            )
+            vignettes, llms = (units[name].to_numpy(object) for name in ("vignette", "llm"))
+            by_condition = of_domain.assign(unit=by_unit.ngroup()).groupby(["technique", "anchor_direction"], sort=True)
+            cells = {condition: _cells(of_condition, len(units)) for condition, of_condition in by_condition}
+            keys = {"study": study, "domain": domain, "row_set": row_set, "baseline_scope": baseline_scope}
+            yield Domain(keys, vignettes, llms, np.unique(llms, return_inverse=True)[1], cells)
 
 
 def over_trials(domain, a, b, metric, direction="both"):
@@ -317,22 +308,15 @@ def over_trials(domain, a, b, metric, direction="both"):
     signed = [sign * summary.mean for (sign, _), summary in zip(groups, summaries, strict=True)]
     of_a = len(groups) // len(named)
     has_trials = sum(cell.n for _, cells in groups for cell in cells) > 0
-    squares = np.array([summary.variance / summary.n_trials for summary in summaries])
-    reason = first_reason(
-        one_trial=min(summary.n_trials for summary in summaries) < 2, zero_variance=not squares.sum() > 0
-    )
-    return Comparison(
-        a=sum(signed[:of_a]),
-        b=-sum(signed[of_a:]) if b else 0.0,
-        difference=sum(signed),
-        error=np.nan if reason else float(np.sqrt(squares.sum())),
-        df=np.nan if reason else satterthwaite_df(squares, [summary.n_trials - 1 for summary in summaries]),
-        n_trials=sum(summary.n_trials for summary in summaries),
-        n_llms=len(set(domain.llm[has_trials])),
-        method="welch_t",
-        summaries=summaries,
-        reason=reason,
-    )
+    n_trials = [summary.n_trials for summary in summaries]
+    squares = np.array([summary.variance for summary in summaries]) / n_trials
+    reason = first_reason(one_trial=min(n_trials) < 2, zero_variance=not squares.sum() > 0)
+    error, df = np.nan, np.nan
+    if not reason:
+        error, df = float(np.sqrt(squares.sum())), satterthwaite_df(squares, [n - 1 for n in n_trials])
+    means = sum(signed[:of_a]), -sum(signed[of_a:]) if b else 0.0
+    n_llms = len(set(domain.llm[has_trials]))
+    return Comparison(*means, sum(signed), error, df, sum(n_trials), n_llms, "welch_t", summaries, reason=reason)
 
 
 def over_llms(domain, a, b, metric, direction="both"):
@@ -354,18 +338,10 @@ def over_llms(domain, a, b, metric, direction="both"):
     cells = [cell for name in (a, b) if name for cell in domain.of(name, direction)]
     scale = max(abs(means_a[has_both]).max(), abs(means_b[has_both]).max())
     reason = first_reason(too_few_llms=n_llms < FEWEST_LLMS, zero_variance=np.ptp(differences) <= ROUNDING * scale)
-    return Comparison(
-        a=float(of_llm_a.mean()),
-        b=float(of_llm_b.mean()),
-        difference=float(differences.mean()),
-        error=np.nan if reason else float(differences.std(ddof=1) / np.sqrt(n_llms)),
-        df=np.nan if reason else float(n_llms - 1),
-        n_trials=int(sum(cell.n[has_both].sum() for cell in cells)),
-        n_llms=n_llms,
-        method="paired_t",
-        differences=differences,
-        reason=reason,
-    )
+    means = (float(of_llms.mean()) for of_llms in (of_llm_a, of_llm_b, differences))
+    error, df = (np.nan, np.nan) if reason else (float(differences.std(ddof=1) / np.sqrt(n_llms)), float(n_llms - 1))
+    n_trials = int(sum(cell.n[has_both].sum() for cell in cells))
+    return Comparison(*means, error, df, n_trials, n_llms, "paired_t", differences=differences, reason=reason)
 
 
 def sign_flip_p(differences, *, seed):

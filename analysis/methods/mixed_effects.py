@@ -274,14 +274,9 @@ def _over_llms(fitted):
     cells, covariances = fitted.sample.cells, fitted.result.covariances
     design, _, terms = _design(cells, fitted.sample.techniques, fitted.fit)
     shared = [np.sqrt(covariances[term.name][0, 0]) * term.dense for term in terms if term.name != "llm"]
-    return ClusterRobust(
-        design,
-        cells["mean"],
-        cells["llm"],
-        within=fitted.result.residual_variance / cells["n_trials"],
-        between=covariances["llm"][0, 0],
-        shared=np.hstack(shared) if shared else None,
-    )
+    within, between = fitted.result.residual_variance / cells["n_trials"], covariances["llm"][0, 0]
+    shared = np.hstack(shared) if shared else None
+    return ClusterRobust(design, cells["mean"], cells["llm"], within=within, between=between, shared=shared)
 
 
 def variance_component_rows(fits):

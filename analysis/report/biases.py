@@ -62,11 +62,8 @@ def _section(study, summary, id_):
 
 def _figure_of_goals(study, summary):
     """Make the figure of what each technique gains by each goal of a paradigm that names goals, with their table."""
-    panels, shown, paradigm = (
-        [],
-        [row for row in summary["goals"] if row["gain"] is not None],
-        clean(summary["paradigm"]),
-    )
+    panels, paradigm = [], clean(summary["paradigm"])
+    shown = [row for row in summary["goals"] if row["gain"] is not None]
     for (domain, goal), of_goal in groupby(shown, key=lambda row: (row["domain"], row["goal"])):
         rows = list(of_goal)
         values = [_effect(row, row["gain"], row["gain_low"], row["gain_high"], 1) for row in rows]

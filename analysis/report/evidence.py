@@ -209,11 +209,9 @@ def losses_figure(study, domain):
         ("LLMs", _by("displacement", whole, "n_llms")),
     ]
     caption = "losses by the three goals, and the order of the ranked techniques"
-    return _draw_bars(study, domain, what, values, "displacement (pp)", reference=without), [
-        _table(
-            study, domain, caption, EFFECTS, _over_llms(study, domain, "n_asked"), columns, llm=None, **OVER_VIGNETTES
-        )
-    ]
+    asked = _over_llms(study, domain, "n_asked")
+    table = _table(study, domain, caption, EFFECTS, asked, columns, llm=None, **OVER_VIGNETTES)
+    return _draw_bars(study, domain, what, values, "displacement (pp)", reference=without), [table]
 
 
 @of_the_page(
@@ -344,11 +342,9 @@ def baselines_figure(study, domain):
         ("trials", whole("n_trials")),
     ]
     place = {"paradigm": "anchoring", "is_baseline": True, "row_set": "accepted", "temperature_scope": "pooled"}
-    return _draw_bars(study, domain, f"baseline in {unit}", values, unit), [
-        _table(
-            study, domain, f"baselines in {unit}", "marts.conditions", rows, columns, by=("llm", "vignette"), **place
-        )
-    ]
+    caption, by = f"baselines in {unit}", ("llm", "vignette")
+    table = _table(study, domain, caption, "marts.conditions", rows, columns, by=by, **place)
+    return _draw_bars(study, domain, f"baseline in {unit}", values, unit), [table]
 
 
 @of_the_page(

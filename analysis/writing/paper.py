@@ -218,13 +218,9 @@ def _number_problems(text, starts, facts, names):
         of_what = " and ".join(sorted(name for group in meant.values() for name in group))
         return f"is not one of {of_what}" if of_what and is_grounded(number, all_facts) else "is not in the analysis"
 
-    return number_problems(
-        text,
-        starts,
-        why_not,
-        names=[*_quotable(facts), *(of_domain["conclusion"] for of_domain in facts["domains"].values())],
-        patterns=[citation(surname, year) for surname, year, _ in REFERENCES],
-    )
+    quotable = [*_quotable(facts), *(of_domain["conclusion"] for of_domain in facts["domains"].values())]
+    citations = [citation(surname, year) for surname, year, _ in REFERENCES]
+    return number_problems(text, starts, why_not, names=quotable, patterns=citations)
 
 
 def _quotable(facts):
