@@ -96,7 +96,19 @@ class _Bounds:
         )
 
     def columns(self, llms):
-        """Return the means over these LLMs, of those that were put both arms."""
+        """Return the means over some LLMs, of those that were put both arms.
+
+        Parameters
+        ----------
+        llms : list of int
+            Their places.
+
+        Returns
+        -------
+        dict
+            `n_asked, n_missing`, and, where an LLM was put both arms, `value_least, value_most` in the unit of the
+            measure.
+        """
         llms = [llm for llm in llms if not np.isnan(self.low[llm])]
         sizes = {"n_asked": int(self.n_asked[llms].sum()), "n_missing": int(self.n_missing[llms].sum())}
         if not llms:

@@ -79,12 +79,34 @@ def decisions(question, pairs, *, n_draws, seed):
 
 
 def pairs_of(question, ranked, controls):
-    """Return what is compared to answer a question, as of `analysis.engine.comparisons.comparisons`."""
+    """Return what is compared to answer a question.
+
+    Parameters
+    ----------
+    question : Question
+    ranked, controls
+        As of `analysis.engine.comparisons.comparisons`.
+
+    Returns
+    -------
+    list of Comparison
+    """
     return comparisons(question.keys["study"], question.place, question.basis.losses.techniques, ranked, controls)
 
 
 def with_certainty(rows):
-    """Yield rows of one study and paradigm with how sure each decision is: the first of the words that holds."""
+    """Yield rows with how sure each decision is: the first of the words that holds.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Of one study and paradigm, as of `decisions`.
+
+    Yields
+    ------
+    dict
+        With `certainty` where something is decided.
+    """
     elsewhere = {}
     for row in rows:
         if row["llm"] is None:
@@ -241,7 +263,19 @@ def _without_gain(pair, basis, gains):
 
 
 def why_no_gain(pair, losses, gains):
-    """Return the code that says why no LLM can be compared, given the gains, None without a control."""
+    """Return the code that says why no LLM can be compared.
+
+    Parameters
+    ----------
+    pair : Comparison
+    losses : DomainLosses
+    gains : Gains or None
+        None where the control was not asked.
+
+    Returns
+    -------
+    str
+    """
     if gains and gains.refused:
         return "baseline_below_10"
     if gains and gains.near_zero:

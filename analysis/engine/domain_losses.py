@@ -161,7 +161,17 @@ class DomainLosses:
         return np.where(enters, np.mean(turned, axis=0), np.nan)
 
     def signed_items(self, goal, technique):
-        """Return the contrast of each item, as it points, of a goal of one contrast; shape and NaN as of `of_items`."""
+        """Return the contrast of each item, as it points, of a goal of one contrast.
+
+        Parameters
+        ----------
+        goal, technique : str
+
+        Returns
+        -------
+        numpy.ndarray, shape (n LLMs, n items)
+            In percentage points; NaN where an item does not enter.
+        """
         enters, percent, _ = self._items(technique)
         return np.where(enters, self._contrast(percent, goal), np.nan)
 
@@ -173,9 +183,17 @@ class DomainLosses:
         return enters, *(values[..., place, :] for values in self._seen[1:])
 
     def signed(self, goal):
-        """Return the contrast of a goal that is one, as it points, of shape (n LLMs, n vignettes, n techniques).
+        """Return the contrast of a goal that is one, as it points.
 
-        None of a goal that is several contrasts, or a distance.
+        Parameters
+        ----------
+        goal : str
+
+        Returns
+        -------
+        numpy.ndarray, shape (n LLMs, n vignettes, n techniques), or None
+            In percentage points, of contrasts alone in the unit of the measure; None of a goal that is several
+            contrasts, or a distance.
         """
         if goal in self.goals:
             return self._contrast(self.moments.percent, goal) if len(self.goals[goal].contrasts) == 1 else None
@@ -187,7 +205,17 @@ class DomainLosses:
         return of_arms[a] - of_arms[b]
 
     def in_arms(self, goal, values):
-        """Return those of values by arm, in the last axis, that are of the arms of a goal."""
+        """Return those of values by arm that are of the arms of a goal.
+
+        Parameters
+        ----------
+        goal : str
+        values : numpy.ndarray, shape (..., n arms)
+
+        Returns
+        -------
+        numpy.ndarray, shape (..., n arms of the goal)
+        """
         if goal not in self.goals:
             return values
         stated = self.goals[goal]
@@ -196,7 +224,13 @@ class DomainLosses:
     def n_put(self, goal):
         """Return how many trials were asked in the arms of a goal, and how many of these have no answer.
 
-        Each in the shape of `by_goal`.
+        Parameters
+        ----------
+        goal : str
+
+        Returns
+        -------
+        tuple of numpy.ndarray, shape (n LLMs, n vignettes, n techniques)
         """
         if self._n_put is not None:
             return self._n_put
@@ -206,9 +240,16 @@ class DomainLosses:
         return n_missing + n_answered, n_missing
 
     def base_loss(self, goal):
-        """Return how far the answers in the base are from their mean, of a goal that is a distance; else None.
+        """Return how far the answers in the base are from their mean, of a goal that is a distance.
 
-        In the shape of `by_goal`.
+        Parameters
+        ----------
+        goal : str
+
+        Returns
+        -------
+        numpy.ndarray, shape (n LLMs, n vignettes, n techniques), or None
+            In percent of that mean; None of other goals.
         """
         is_distance = goal in self.goals and self.goals[goal].distance_of
         return self._base_distance if is_distance else None
@@ -225,7 +266,19 @@ class DomainLosses:
 
     @classmethod
     def of_moments(cls, llms, vignettes, techniques, moments):
-        """Return those of conditions whose moments are known, of shape (n LLMs, n vignettes, n techniques, 2)."""
+        """Return those of conditions under a low and a high anchor whose moments are known.
+
+        Parameters
+        ----------
+        llms, vignettes, techniques : list of str
+        moments : Moments
+            Of shape (n LLMs, n vignettes, n techniques, 2).
+
+        Returns
+        -------
+        DomainLosses
+            Without bounds of what missing answers could change.
+        """
         made = cls.__new__(cls)
         made.llms, made.vignettes, made.techniques, made.moments = llms, vignettes, techniques, moments
         made.arms, made.goals, made._enters = SIDES, GOALS, None
@@ -253,6 +306,10 @@ class DomainLosses:
             As of `analysis.methods.crossed_effects.signed_bounds`: without them it is not known what is missing.
         n_put : tuple of numpy.ndarray, optional
             How many trials were asked, and how many of these have no answer.
+
+        Returns
+        -------
+        DomainLosses
         """
         signed, variance = np.asarray(contrasts.signed, float), np.asarray(contrasts.variance, float)
         none, n_trials = np.zeros(signed.shape), np.asarray(contrasts.n, float)[..., None]
@@ -268,7 +325,17 @@ class DomainLosses:
         return made
 
     def by_goal(self, goal):
-        """Return the losses for a goal, arrays of shape (n LLMs, n vignettes, n techniques)."""
+        """Return the losses for a goal.
+
+        Parameters
+        ----------
+        goal : str
+
+        Returns
+        -------
+        Loss
+            Of arrays of shape (n LLMs, n vignettes, n techniques), in percentage points or the unit of the measure.
+        """
         if goal not in self._known:
             self._known[goal] = losses(self.goals[goal], self.moments, self.arms)
         return self._known[goal]
@@ -291,7 +358,16 @@ class DomainLosses:
         return Gains(self, goal, technique, control, among)
 
     def has(self, *techniques):
-        """Return where all of these techniques have a loss, shape (n LLMs, n vignettes)."""
+        """Return where all of these techniques have a loss.
+
+        Parameters
+        ----------
+        *techniques : str
+
+        Returns
+        -------
+        numpy.ndarray of bool, shape (n LLMs, n vignettes)
+        """
         places = [self.techniques.index(name) for name in techniques]
         return ~np.isnan(self.moments.percent[..., places, :]).any(axis=(-1, -2))
 
@@ -308,14 +384,30 @@ class DomainLosses:
         return np.nan_to_num(self.baseline_variance) * quantile**2 >= 1
 
     def n_trials(self, technique, goal):
-        """Return the trials of a technique in the arms of a goal by LLM, shape (n LLMs,)."""
+        """Return the trials of a technique in the arms of a goal by LLM.
+
+        Parameters
+        ----------
+        technique, goal : str
+
+        Returns
+        -------
+        numpy.ndarray of int, shape (n LLMs,)
+        """
         of_technique = self.moments.n[:, :, self.techniques.index(technique)]
         return self.in_arms(goal, of_technique).sum(axis=(1, 2)).astype(int)
 
     def why_not(self, technique):
-        """Return why a technique has no loss anywhere: `missing_direction`, `no_baseline`, or None where it has one.
+        """Return why a technique has no loss anywhere.
 
-        Of contrasts, it is `missing_arm`.
+        Parameters
+        ----------
+        technique : str
+
+        Returns
+        -------
+        {'missing_direction', 'missing_arm', 'no_baseline'} or None
+            None where it has one; a missing direction is a missing arm of a low and a high one.
         """
         has_sides = (self.moments.n[:, :, self.techniques.index(technique)] > 0).all(axis=-1)
         if self.has(technique).any():
@@ -341,7 +433,21 @@ class DomainLosses:
         return n, least, most
 
     def attrition_bounds(self, goal):
-        """Return the least and most loss, had everybody answered, arrays as of `by_goal`."""
+        """Return the least and the most loss, had everybody answered within the valid range of the vignette.
+
+        Parameters
+        ----------
+        goal : str
+
+        Returns
+        -------
+        tuple of numpy.ndarray, shape (n LLMs, n vignettes, n techniques)
+            Infinite where the valid range has no end; the baseline stays as it is.
+
+        References
+        ----------
+        Manski (1990), Nonparametric bounds on treatment effects, American Economic Review 80(2), 319-323.
+        """
         if self._signed_bounds is not None:
             return distance_bounds(*self._signed_bounds)
         n, lowest, highest = self._missing

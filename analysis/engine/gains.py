@@ -105,7 +105,18 @@ class Gains:
         return self._bounds(self.weights / max(len(self.llms), 1), level)
 
     def bounds_of_llms(self, *, level):
-        """Bounds as of `asked_bounds` for each LLM alone, two arrays of shape (n LLMs,)."""
+        """Bounds as of `asked_bounds` for each LLM alone.
+
+        Parameters
+        ----------
+        level : float
+            One-sided.
+
+        Returns
+        -------
+        tuple of numpy.ndarray, shape (n LLMs,)
+            Lower and upper bounds, in the unit of the goal.
+        """
         one = np.eye(len(self.llms))[..., None] * self.weights
         bounds = [self._bounds(weights, level) for weights in one]
         low, high = np.array(bounds, float).reshape(-1, 2).T
@@ -142,6 +153,11 @@ class Gains:
         Where trials are few no LLM alone may be surely reversed (`reversals`), and all of them together still are. Each
         LLM adds the square of the weaker of two z values, that of the technique and that of the control, where their
         means over vignettes have opposite signs and the technique shows more than the margin.
+
+        Parameters
+        ----------
+        margin : float
+            In the unit of the goal.
 
         Returns
         -------
@@ -184,11 +200,16 @@ class Gains:
         return sides
 
     def moved(self):
-        """Return how far the technique moves what the control shows, whichever way: an array of shape (n LLMs,).
+        """Return how far the technique moves what the control shows, whichever way.
 
         The mean over vignettes of the absolute difference of the two signed contrasts, so that vignettes that are moved
         to either side do not cancel; corrected, as a loss is, for what noise adds to an absolute value. Of losses of
         one contrast alone (`DomainLosses.signed`).
+
+        Returns
+        -------
+        numpy.ndarray, shape (n LLMs,)
+            In the unit of the goal.
         """
         signed, variance = self._domain.signed(self.goal), self._domain.by_goal(self.goal).variance
         difference = signed[..., self._k] - signed[..., self._c]
@@ -196,14 +217,30 @@ class Gains:
         return self._mean(np.abs(difference) - folding_excess(difference, error))
 
     def attrition_bounds(self):
-        """Bounds of the mean gain had every trial been answered with a valid number, of each LLM: two arrays."""
+        """Bounds of the observed gain had every trial been answered with a valid number.
+
+        Returns
+        -------
+        tuple of numpy.ndarray, shape (n LLMs,)
+            The least and the most, in the unit of the goal; infinite where a vignette's valid range has no end.
+
+        References
+        ----------
+        Manski (1990), Nonparametric bounds on treatment effects, American Economic Review 80(2), 319-323.
+        """
         least, most = self._domain.attrition_bounds(self.goal)
         low = self._mean(least[..., self._c]) - self._mean(most[..., self._k])
         high = self._mean(most[..., self._c]) - self._mean(least[..., self._k])
         return low, high
 
     def had_all_answered(self):
-        """Return the least and the most that `values` could be had every trial been answered, two arrays."""
+        """Return the least and the most that `values` could be had every trial been answered.
+
+        Returns
+        -------
+        tuple of numpy.ndarray, shape (n LLMs,)
+            As of `attrition_bounds`, less what the correction of an absolute value takes off.
+        """
         seen = self.loss_control - self.loss
         return tuple(self.values + bound - seen for bound in self.attrition_bounds())
 

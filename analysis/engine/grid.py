@@ -90,7 +90,16 @@ def by_measure(counts, paradigms, contrasts):
 
 
 def or_none(name):
-    """Return a name, or nothing where a frame has a null in its place."""
+    """Return a name, or nothing where a frame has a null in its place.
+
+    Parameters
+    ----------
+    name : str or float or None
+
+    Returns
+    -------
+    str or None
+    """
     return None if pd.isna(name) else name
 
 
@@ -143,15 +152,45 @@ class Grid:
         return filled
 
     def arm(self, name):
-        """Return the arm, of shape (n techniques, n LLMs, n items), or nothing where it was not asked."""
+        """Return an arm, of which all is 0 where it was not asked.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        Arm
+            Of shape (n techniques, n LLMs, n items).
+        """
         return Arm(*self._counts_of(name)[1:])
 
     def n_put(self, name):
-        """Return how many trials were put in the arm, answered or not, in the same shape."""
+        """Return how many trials were put in an arm, answered or not.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        numpy.ndarray, shape (n techniques, n LLMs, n items)
+        """
         return self._counts_of(name)[0]
 
     def n_put_in(self, contrast):
-        """Return how many trials were put in each arm of a contrast, as of `n_put`."""
+        """Return how many trials were put in each arm of a contrast.
+
+        Parameters
+        ----------
+        contrast : namedtuple
+            With `arm` and `arm_b`, which is null where there is one arm.
+
+        Returns
+        -------
+        list of numpy.ndarray
+            One or two, as of `n_put`.
+        """
         return [self.n_put(name) for name in (contrast.arm, or_none(contrast.arm_b)) if name is not None]
 
     def _counts_of(self, name):
@@ -159,7 +198,20 @@ class Grid:
         return self._arms.get(name, np.zeros(shape))
 
     def arms(self, contrast, reference):
-        """Return the arms of a contrast: two, or one with its distance from the reference."""
+        """Return the arms of a contrast.
+
+        Parameters
+        ----------
+        contrast : namedtuple
+            As of `n_put_in`.
+        reference : float
+            What an only arm is held against.
+
+        Returns
+        -------
+        list of Arm
+            Two, or one with its distance from the reference; of shape (n techniques, n LLMs, n items).
+        """
         arm = self.arm(contrast.arm)
         if or_none(contrast.arm_b) is not None:
             return [arm, self.arm(contrast.arm_b)]

@@ -46,16 +46,50 @@ class ItemLosses:
         self.losses, self.goal = losses, goal
 
     def of_technique(self, technique, among=None):
-        """Return the signed contrasts of a technique of all LLMs, or of some, of shape (n LLMs, n items)."""
+        """Return the signed contrasts of a technique.
+
+        Parameters
+        ----------
+        technique : str
+        among : collection of str, optional
+            The LLMs that enter; all by default.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n LLMs, n items)
+            In percentage points; NaN where an item does not enter.
+        """
         return self._among(self.losses.signed_items(self.goal, technique), among)
 
     def gain(self, technique, control, among=None):
-        """Return what a technique gains on its control, of shape (n LLMs, n items)."""
+        """Return what a technique gains on its control.
+
+        Parameters
+        ----------
+        technique, control : str
+        among : collection of str, optional
+            The LLMs that enter; all by default.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n LLMs, n items)
+            NaN where one of the two has no loss of an item.
+        """
         of_both = (self.losses.of_items(self.goal, name) for name in (control, technique))
         return self._among(np.subtract(*of_both), among)
 
     def over_both(self, values):
-        """Return the mean over LLMs and items, as of `over_llms_and_items`."""
+        """Return the mean over LLMs and items.
+
+        Parameters
+        ----------
+        values : numpy.ndarray, shape (n LLMs, n items)
+
+        Returns
+        -------
+        analysis.methods.crossed_effects.Crossed or None
+            As of `over_llms_and_items`.
+        """
         return over_llms_and_items(values)
 
     def _among(self, values, among):
@@ -83,12 +117,34 @@ class ItemContrasts:
         )
 
     def of_technique(self, technique, among=None):
-        """Return the contrasts of a technique of all LLMs, or of some, of shape (n LLMs, n items)."""
+        """Return the contrasts of a technique.
+
+        Parameters
+        ----------
+        technique : str
+        among : collection of str, optional
+            The LLMs that enter; all by default.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n LLMs, n items)
+            In the unit of the measure; NaN where an LLM has not both arms of an item.
+        """
         values = self.values[self.grid.techniques.index(technique)]
         return values if among is None else values[np.isin(self.grid.llms, list(among))]
 
     def towards_none(self, technique, among=None):
-        """Return contrasts as of `of_technique`, positive where an LLM's vignette has its bias."""
+        """Return contrasts that are positive where an LLM's vignette has its bias.
+
+        Parameters
+        ----------
+        technique, among
+            As of `of_technique`.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n LLMs, n items)
+        """
         values = self.of_technique(technique, among)
         turned = np.zeros(values.shape)
         for items in self.grid.of_vignette:
@@ -96,11 +152,33 @@ class ItemContrasts:
         return values * turned
 
     def gain(self, technique, control, among=None):
-        """Return what a technique gains on its control, of shape (n LLMs, n items)."""
+        """Return what a technique gains on its control.
+
+        Parameters
+        ----------
+        technique, control : str
+        among : collection of str, optional
+            The LLMs that enter; all by default.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n LLMs, n items)
+            NaN where one of the two has no loss of an item.
+        """
         return self.towards_none(control, among) - self.towards_none(technique, among)
 
     def over_both(self, values):
-        """Return the mean of values of LLMs and items with its interval, or nothing where none can be had of items."""
+        """Return the mean over LLMs and items.
+
+        Parameters
+        ----------
+        values : numpy.ndarray, shape (n LLMs, n items)
+
+        Returns
+        -------
+        analysis.methods.crossed_effects.Crossed or None
+            As of `over_llms_and_items`; None where arms are not paired by item.
+        """
         return over_llms_and_items(values) if self.pairing == "item" else None
 
 

@@ -32,7 +32,19 @@ class Goal:
 
     @classmethod
     def stated(cls, goal, base):
-        """Return a goal as a paradigm states it, in which the arm that it is in percent of has no name of its own."""
+        """Return a goal as a paradigm states it.
+
+        Parameters
+        ----------
+        goal : dict
+            With `contrasts`, a list of pairs of arms, or `distance_of`, a list of arms.
+        base : str
+            The arm that the goal is in percent of, which becomes `NONE`.
+
+        Returns
+        -------
+        Goal
+        """
         pairs = ([NONE if arm == base else arm for arm in pair] for pair in goal.get("contrasts") or ())
         return cls(tuple(map(tuple, pairs)), tuple(goal.get("distance_of") or ()))
 
@@ -206,7 +218,20 @@ def losses(goal, moments, arms=SIDES):
 
 
 def by_arm(values, of_baseline, arms=SIDES):
-    """Return values whose last axis are arms by the name of the arm, with what they are of the baseline."""
+    """Return values by the name of their arm.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (..., n arms)
+    of_baseline : float
+        What they are in the base.
+    arms : tuple of str
+
+    Returns
+    -------
+    dict of str to numpy.ndarray, shape (...)
+        The base is `NONE`.
+    """
     return dict(zip(arms, np.moveaxis(values, -1, 0), strict=True)) | {NONE: np.full(values.shape[:-1], of_baseline)}
 
 
@@ -242,5 +267,15 @@ def folded(signed, own, slope, shared, variance, variance_per_df):
 
 
 def distance_bounds(low, high):
-    """Return the least and the most distance from 0 between two bounds."""
+    """Return the least and the most distance from 0 between two bounds.
+
+    Parameters
+    ----------
+    low, high : numpy.ndarray
+        Of the same shape.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+    """
     return np.maximum(np.maximum(low, -high), 0), np.maximum(np.abs(low), np.abs(high))

@@ -128,7 +128,19 @@ def _as_wide(decision, row, margin):
 
 
 def counted(rows):
-    """Yield the rows that differ, each with how many of them decide as the recommended one does, and by whom."""
+    """Count in how many ways the decision is the same.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Of one headline, by specification.
+
+    Yields
+    ------
+    dict
+        The rows that differ, with `n_specifications, n_same_decision, n_same_decision_asked`, and in `carried_by` and
+        `carried_by_asked` the LLMs without any of which the decision is another.
+    """
     distinct = {}
     for row in rows:
         distinct.setdefault(_numbers(row), row)

@@ -30,7 +30,17 @@ class Fitted:
         self.streams = streams
 
     def predicted(self, llm):
-        """Return the prediction for an LLM that was asked, or for one that was not (None)."""
+        """Return the prediction for an LLM.
+
+        Parameters
+        ----------
+        llm : str or None
+            One that was asked; None for one that was not.
+
+        Returns
+        -------
+        analysis.engine.predictions.Prediction
+        """
         return self.fit.new if llm is None else self.fit.asked(self.llms.index(llm), rng=self.streams(llm))
 
 
@@ -60,7 +70,17 @@ class Model:
         self.place = self.gain if is_same else Fitted(common, streams, n_draws) if common else None
 
     def places(self, pair):
-        """Return how probable each place of a technique is, and that it loses against its control."""
+        """Return how probable each place of a technique is, and that it loses against its control.
+
+        Parameters
+        ----------
+        pair : Comparison
+
+        Returns
+        -------
+        dict
+            `p_best, p_worst, rank_low, rank_high` and `p_worse_than_control`, as far as enough LLMs were asked.
+        """
         columns = {}
         if self.place and not self.place.fit.reason and pair.technique in self.place.techniques:
             k, fitted = self.place.techniques.index(pair.technique), self.place.fit
@@ -72,7 +92,17 @@ class Model:
         return columns
 
     def control(self, control):
-        """Return how probable it is that none of the techniques gains on its control, and that all do."""
+        """Return how probable it is that none of the techniques gains on its control, and that all do.
+
+        Parameters
+        ----------
+        control : str
+
+        Returns
+        -------
+        dict
+            `p_best, p_worst`, or the `reason` why there is neither; of a control other than no technique nothing.
+        """
         if control != CONTROL or not self.gain:
             return {} if self.gain else {"reason": "too_few_llms"}
         if self.gain.fit.reason:
@@ -80,7 +110,13 @@ class Model:
         return {"p_best": self.gain.fit.p_none_gains, "p_worst": self.gain.fit.p_all_gain}
 
     def predictions(self):
-        """Yield rows of `PREDICTIONS` of each technique, for an LLM that nobody asked and for each that was."""
+        """Yield what each technique would do to an LLM that nobody asked, and to each that was.
+
+        Yields
+        ------
+        dict
+            Rows of `PREDICTIONS`, gains and losses in the unit of the goal.
+        """
         for pair, gains in self.few.items():
             yield _prediction(pair, gains, None) | {"reason": "too_few_llms"}
         if not self.gain or self.gain.fit.reason:

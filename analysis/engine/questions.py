@@ -84,7 +84,19 @@ class Question:
 
 
 def questions(counts, paradigms, contrasts, *, margin, response_source):
-    """Yield all questions: those of `questions_on_goals` and of `questions_on_contrasts`."""
+    """Yield all questions: those on goals, then those on contrasts.
+
+    Parameters
+    ----------
+    counts, paradigms, margin, response_source
+        As of `questions_on_goals`.
+    contrasts : pandas.DataFrame
+        As of `questions_on_contrasts`.
+
+    Yields
+    ------
+    Question
+    """
     yield from questions_on_goals(counts, paradigms, margin=margin, response_source=response_source)
     yield from questions_on_contrasts(counts, paradigms, contrasts)
 

@@ -76,16 +76,63 @@ def decide_from_gains(values, asked_bounds, *, level, margin):
 
 
 def t_bounds(values, *, level):
-    """Return Student's t bounds of the mean gain of LLMs, at a one-sided level."""
+    """Return Student's t bounds of the mean gain of LLMs.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n LLMs,)
+        At least two gains, in the unit of the goal.
+    level : float
+        One-sided, as of `one_sided`.
+
+    Returns
+    -------
+    tuple of float
+        Lower and upper bound, in the same unit.
+
+    References
+    ----------
+    Student (1908), The probable error of a mean, Biometrika 6(1), 1-25.
+    """
     half = -special.stdtrit(len(values) - 1, level) * values.std(ddof=1) / np.sqrt(len(values))
     return values.mean() - half, values.mean() + half
 
 
 def one_sided(n_comparisons=1):
-    """Return the one-sided level of the bounds of so many comparisons that share `CONFIDENCE` (Bonferroni)."""
+    """Return the one-sided level of the bounds of so many comparisons that share `CONFIDENCE`.
+
+    Parameters
+    ----------
+    n_comparisons : int
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    Dunn (1961), Multiple comparisons among means, JASA 56(293), 52-64 (Bonferroni's inequality).
+    """
     return (1 - CONFIDENCE) / 2 / max(n_comparisons, 1)
 
 
 def share_bound(k, n, *, confidence=CONFIDENCE):
-    """Return the one-sided upper Clopper-Pearson bound of a share of which k in n were seen."""
+    """Return the one-sided upper bound of a share.
+
+    Parameters
+    ----------
+    k, n : int
+        So many of so many were seen.
+    confidence : float
+        One-sided.
+
+    Returns
+    -------
+    float
+        1 where all were seen.
+
+    References
+    ----------
+    Clopper & Pearson (1934), The use of confidence or fiducial limits, Biometrika 26(4), 404-413.
+    """
     return float(special.betaincinv(k + 1, n - k, confidence)) if k < n else 1.0

@@ -50,21 +50,50 @@ class Uncertainty:
     is_balanced: bool = False
 
     def with_llms(self, n_llms):
-        """Return the same of another number of LLMs, which leaves what items alone differ by."""
+        """Return the same of another number of LLMs, which leaves what items alone differ by.
+
+        Parameters
+        ----------
+        n_llms : int
+
+        Returns
+        -------
+        Uncertainty
+        """
         share = self.n_llms / n_llms
         over_items = _part_scaled(self.over_items, self.rest, share)
         over_llms, rest = share * self.over_llms, share * self.rest
         return replace(self, n_llms=n_llms, over_llms=over_llms, over_items=over_items, rest=rest)
 
     def with_more(self, times):
-        """Return the same with so many times the items, or trials in each cell where items are no sample."""
+        """Return the same with so many times the items, or trials in each cell where items are no sample.
+
+        Parameters
+        ----------
+        times : float
+
+        Returns
+        -------
+        Uncertainty
+        """
         n_items = None if self.n_items is None else max(2, round(times * self.n_items))
         over_llms = _part_scaled(self.over_llms, self.rest, 1 / times)
         within, over_items, rest = (part / times for part in (self.within, self.over_items, self.rest))
         return replace(self, n_items=n_items, within=within, over_llms=over_llms, over_items=over_items, rest=rest)
 
     def half_width(self, level):
-        """Return that of the interval of the mean gain at a one-sided level, as `analysis.engine.guards` has it."""
+        """Return half the width of the interval of the mean gain, as `analysis.engine.guards` has it.
+
+        Parameters
+        ----------
+        level : float
+            One-sided.
+
+        Returns
+        -------
+        float
+            In the unit of the gains.
+        """
         variance = (self.between + self.within) / self.n_llms
         half = special.stdtrit(self.n_llms - 1, 1 - level) * math.sqrt(variance)
         if self.n_items is None:
@@ -201,7 +230,22 @@ def needed_more(gain, uncertainty, n_now, *, level, margin, forbidden=()):
 
 
 def settles(gain, uncertainty, *, level, margin):
-    """Return what is decided of a mean gain that is so uncertain, or None where it is open."""
+    """Return what is decided of a mean gain that is so uncertain.
+
+    Parameters
+    ----------
+    gain : float
+    uncertainty : Uncertainty
+    level : float
+        One-sided.
+    margin : float
+        In the unit of the gain.
+
+    Returns
+    -------
+    {'use', 'avoid', 'equivalent'} or None
+        None where it is open.
+    """
     half = uncertainty.half_width(level)
     decision = decide(gain - half, gain + half, margin=margin)
     return None if decision == "no_evidence" else decision
