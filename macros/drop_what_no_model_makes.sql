@@ -1,22 +1,40 @@
 {# What an earlier version made and no model or seed makes any more is dropped, with what it kept beside it: by the record
-   of earlier runs (`record_run`), so that nothing goes that somebody else made. #}
+   of earlier runs (`record_run`), so that nothing goes that somebody else made. The first versions kept no such record:
+   of theirs goes what says of itself what a row is, as all public tables of bais do. #}
 {% macro drop_what_no_model_makes() %}
-{% if execute and target.type != 'spark' and flags.WHICH in ('build', 'run', 'seed')
-    and adapter.get_relation(target.database, 'intermediate', 'nodes') %}
+{% if execute and target.type != 'spark' and flags.WHICH in ('build', 'run', 'seed') %}
 {% set made, aliases = [], [] %}
 {% for node in graph.nodes.values() if node.resource_type in ('model', 'seed') %}
     {% do made.append("'" ~ node.schema ~ '.' ~ node.alias ~ "'") %}
     {% do aliases.append("'" ~ node.alias ~ "'") %}
 {% endfor %}
 {% set query %}
-with gone as (
+with earlier as (
+    {% if adapter.get_relation(target.database, 'intermediate', 'nodes') %}
+    select relation from intermediate.nodes
+    where kind not in ('test', 'source')
+    {% else %}
+    select schema_name || '.' || name as relation
+    from (
+        select database_name, schema_name, table_name as name, comment from duckdb_tables()
+        union all
+        select database_name, schema_name, view_name as name, comment from duckdb_views()
+    )
+    where
+        database_name = current_database()
+        and schema_name in ('intermediate', 'marts', 'inference')
+        and starts_with(comment, 'One row per ')
+    {% endif %}
+),
+
+gone as (
     select
         relation,
         case when split_part(relation, '.', 2) not in ({{ aliases | join(', ') }})
             then 'intermediate.kept_' || split_part(relation, '.', 2)
         end as kept
-    from intermediate.nodes
-    where kind not in ('test', 'source') and relation not in ({{ made | join(', ') }})
+    from earlier
+    where relation not in ({{ made | join(', ') }})
 )
 
 select distinct

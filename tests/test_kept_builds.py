@@ -133,3 +133,21 @@ def test_what_an_earlier_version_made_goes_and_what_somebody_else_made_stays(mad
     warehouse.dbt("--quiet", "run", "--select", "stg_trials")
     left = "select table_name from duckdb_tables() where table_name in ('gone', 'kept_gone', 'mine') union all "
     assert warehouse.query(left + "select view_name from duckdb_views() where view_name = 'gone_too'") == [("mine",)]
+
+
+def test_what_a_version_without_a_record_made_is_known_by_what_it_says_of_its_rows(made, tmp_path, warehouse_in):
+    """The first versions kept no list of what they made; a table of somebody's own, with words of its own, stays."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    warehouse = warehouse_in(tmp_path)
+    with connect(warehouse.path, read_only=False) as before:
+        before.execute("""
+            drop table intermediate.nodes;
+            create table marts.spread as select 1 as a; comment on table marts.spread is 'One row per technique.';
+            create view inference.ranks as select 1 as a; comment on view inference.ranks is 'One row per rank.';
+            create table marts.mine as select 1 as a; comment on table marts.mine is 'What I have noted.';
+            create schema own; create table own.table_of_mine as select 1 as a;
+            comment on table own.table_of_mine is 'One row per note.'
+        """)
+    warehouse.dbt("--quiet", "run", "--select", "stg_trials")
+    left = warehouse.query("select table_name from information_schema.tables")
+    assert {"spread", "ranks", "mine", "table_of_mine"} & {name for (name,) in left} == {"mine", "table_of_mine"}
