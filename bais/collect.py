@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
+from analysis.words.codes import DEFAULT
 from bais.options import PATH, json_option, study_argument, study_to_ask
 from bais.settle import write_study
 from bais.terminal import pairs, say, say_each, say_json, say_rows
-from bais.warehouse import ANCHORING
 from ingest.run import collect_options
 from ingest.warehouse import UserError
 
@@ -65,7 +65,7 @@ def plan(
     sentences = []
     if to_settle:
         study, sentences = write_study(
-            to_settle, paradigm=paradigm or ANCHORING, study=of_study, goal=goal, technique=technique, llms=llms,
+            to_settle, paradigm=paradigm or DEFAULT, study=of_study, goal=goal, technique=technique, llms=llms,
             trials=more_trials, out=out,
         )  # fmt: skip
     definition = load_study(study)

@@ -1,22 +1,24 @@
-"""What the warehouse holds on one domain of one study: the rows that sentences on it are made of."""
+"""What the warehouse holds on one bias in one study: the rows that sentences on it are made of."""
 
-from analysis.words.domains import Evidence
-from bais.places import goals_of
+from dataclasses import replace
+
+from analysis.words import measures
+from analysis.words.advice import Evidence
+from analysis.words.pages import rows_shown, summary
+from bais.places import WORDS, asked, goals_of
 from bais.settle import next_study
-from bais.warehouse import records, values
+from bais.warehouse import records, refuse_unknown, values
 
 # Trials and what is computed of them: in one domain or of one measure, or in all.
 OF_DOMAIN = "study = $study and paradigm = $paradigm and coalesce(domain = $domain, $domain is null)"
 OF_MEASURE = f"{OF_DOMAIN} and coalesce(measure = $measure, $measure is null)"
 KEYS = "measure, instrument, arm, arm_b, goal, technique, control"
-DECIDED = """
+PLACES = f"""
 select places.*, coalesce(seeded.display_name, places.technique) as name,
     coalesce(controls.display_name, places.control) as control_name
 from inference.decisions as places
 left join seeds.techniques as seeded using (technique)
 left join seeds.techniques as controls on places.control = controls.technique
-"""
-PLACES = f"""{DECIDED}
 where {OF_MEASURE} and llm is not distinct from $llm
 order by measure, instrument, arm, arm_b, technique, goal, comparison, control
 """
@@ -26,9 +28,38 @@ from inference.predictions as predictions left join seeds.techniques as seeded u
 where {OF_MEASURE} and llm is not distinct from $llm
 order by measure, instrument, arm, arm_b, technique, goal
 """
+ANSWERED = """
+select distinct llm from inference.outcome_contrasts where study = $study and paradigm = $paradigm and n_trials > 0
+"""
 LLMS = f"""
-select distinct llm from inference.decisions
-where {OF_DOMAIN} and llm is not null and comparison = 'control' order by llm
+select llm from inference.decisions where {OF_DOMAIN} and llm is not null and comparison = 'control'
+union
+select llm from ({ANSWERED} and $domain is null) where llm is not null order by llm
+"""
+# of all LLMs with an interval over LLMs and items; of one, over its items; beside it what its measure is
+BIASES = """
+select contrasts.*, better, reference, answer_kind, counted_labels, measured_from, is_leading, relative_to,
+    (
+        select list(declared.measure order by declared.measure) from staging.stg_paradigms as declared
+        where declared.study = $study and declared.paradigm = $paradigm and declared.is_leading
+    ) as leading_measures,
+    coalesce(display_name, technique) as name
+from inference.outcome_contrasts as contrasts
+inner join staging.stg_paradigms using (study, paradigm, measure)
+left join seeds.techniques using (technique)
+where study = $study and paradigm = $paradigm and coalesce(measure = $measure, $measure is null)
+    and case
+        when $llm is null then is_headline
+        else llm = $llm and level = 'items' and row_set = 'accepted' and weighting = 'llm'
+    end
+order by not is_leading, measure, instrument, arm, arm_b, technique != 'no_technique', technique
+"""
+# the share of changes without what the errors of judges add
+CORRECTED = """
+select phi_corrected, phi_corrected_low as low, phi_corrected_high as high from content.framing_changes
+where
+    study = $study and paradigm = $paradigm and technique = 'no_technique' and llm is not distinct from $llm
+    and phi_corrected is not null
 """
 # In how many specifications a decision is the same, and what was turned in those in which it is another.
 SENSITIVITY = f"""
@@ -79,32 +110,78 @@ select llm from marts.effects where {OF_DOMAIN} and vignette is not null
 group by llm having bool_and(coalesce(regexp_matches(reason, 'no_baseline|baseline_below_10'), false))
 order by llm
 """
-SOURCES = f"select distinct source from marts.trials where {OF_DOMAIN} and role is null order by source"
 
 
-def evidence_on(warehouse, place: dict, llm: str | None = None, goal: str | None = None) -> Evidence:
-    """Return the evidence on a domain of a paradigm that has goals, over LLMs and for one of them."""
-    keys = {name: place[name] for name in ("study", "paradigm", "domain")} | {"measure": None, "llm": None}
+def evidence_on(
+    warehouse, place: dict, llm: str | None = None, goal: str | None = None, *, in_full: bool = True
+) -> Evidence:
+    """Return the evidence on a place, over LLMs and for one of them; if not in full, what a verdict rests on."""
+    keys = {name: place[name] for name in ("study", "paradigm", "domain", "measure")} | {"llm": None}
     of_llm = keys | {"llm": llm}
-    places = records(warehouse, PLACES, keys)
-    own = records(warehouse, PLACES, of_llm) if llm else []
-    llms = values(warehouse, LLMS, keys)
-    techniques = sorted({row["technique"] for row in places})
-    costs = {"techniques": techniques, "llms": [llm] if own else llms, "study": place["study"]}
     base, goals = goals_of(warehouse, place["study"], place["paradigm"])
-    following = next_study(warehouse, place, goal or next(iter(goals)), next(iter(goals)))
-    return Evidence(
+    refuse_unknown("goal", goal, goals, **WORDS)
+    llms = values(warehouse, LLMS, keys)
+    biases, mirrors, corrected = ([], {}, []) if goals else biases_on(warehouse, of_llm)
+    goals = goals or measures.goals(biases)
+    labels = {measures.compared(bias): measures.label(bias) for bias in biases}
+
+    def of_goals(query, keys):
+        """Return the rows of a query that are of a goal; a comparison by a measure is named as one."""
+        rows = (
+            row | {"goal": labels.get(measures.compared(row), row["goal"])} for row in records(warehouse, query, keys)
+        )
+        return [row for row in rows if row["goal"] in goals]
+
+    evidence = Evidence(
         domain=place["domain"], paradigm=place["paradigm"], llm=llm, is_asked=llm in (None, *place["llms"]),
-        places=places, own=own, llms=llms, is_simulated=place["is_simulated"],
-        predictions=records(warehouse, PREDICTIONS, of_llm) or records(warehouse, PREDICTIONS, keys),
-        without_baseline=values(warehouse, WITHOUT_BASELINE, keys),
-        rankings=records(warehouse, RANKINGS, keys),
-        costs={row.pop("technique"): row for row in records(warehouse, COSTS, costs)},
-        next_steps=records(warehouse, NEXT_STEPS, keys),
-        study_file=following.sentence, unaskable=not following.can_be_asked,
-        vignettes=place["vignettes"],
-        n_asked={row["llm"]: row["n_asked"] for row in records(warehouse, TRIALS_ASKED, keys)},
-        changes=records(warehouse, CHANGES, keys),
-        sensitivity=records(warehouse, SENSITIVITY, keys),
-        goals=goals, base=base,
+        sources=place["sources"], biases=biases, mirrors=mirrors, corrected=corrected,
+        places=of_goals(PLACES, keys), own=of_goals(PLACES, of_llm) if llm else [], llms=llms,
+        without_baseline=values(warehouse, WITHOUT_BASELINE, keys), rankings=records(warehouse, RANKINGS, keys),
+        vignettes=place["vignettes"], goals=goals, base=base,
     )  # fmt: skip
+    if not in_full:
+        return evidence
+    techniques = sorted({row["technique"] for row in evidence.places + evidence.own})
+    costs = {"techniques": techniques, "llms": [llm] if evidence.own else llms, "study": place["study"]}
+    following = next_study(warehouse, place, goal)
+    return replace(
+        evidence,
+        predictions=of_goals(PREDICTIONS, of_llm) or of_goals(PREDICTIONS, keys),
+        costs={row.pop("technique"): row for row in records(warehouse, COSTS, costs)},
+        next_steps=of_goals(NEXT_STEPS, keys), study_file=following.sentence, unaskable=not following.can_be_asked,
+        n_asked={row["llm"]: row["n_asked"] for row in records(warehouse, TRIALS_ASKED, keys)},
+        changes=records(warehouse, CHANGES, keys), sensitivity=of_goals(SENSITIVITY, keys),
+    )  # fmt: skip
+
+
+def biases_on(warehouse, keys: dict) -> tuple[list[dict], dict[str, str], list[dict]]:
+    """Return the biases by measures, without those that mirror another, these by name, and what judges get wrong.
+
+    Of an LLM that was asked, or was asked alone, they are those of its own items; else of all.
+    """
+    llms = [llm for llm in values(warehouse, ANSWERED, keys) if llm]
+    keys = keys | {"llm": next((llm for llm in llms if keys["llm"] == llm or len(llms) == 1), None)}
+    biases, mirrors = measures.without_mirrors(records(warehouse, BIASES, keys))
+    judged = any(bias["measured_from"] == "judgement" for bias in biases)
+    return biases, mirrors, records(warehouse, CORRECTED, keys) if judged else []
+
+
+def on_a_page(warehouse, study: str) -> tuple[list[dict], list[dict]]:
+    """Return what a page says of each paradigm of a study, and the rows that it shows, as of `analysis.words.pages`."""
+    summaries, page_rows = [], []
+    for paradigm, evidences in evidence_by_paradigm(warehouse, study).items():
+        biases, *_ = biases_on(warehouse, {"study": study, "paradigm": paradigm, "measure": None, "llm": None})
+        if biases:
+            summaries.append({"study": study, "paradigm": paradigm} | summary(evidences))
+            page_rows += rows_shown(biases, evidences[0])
+    return summaries, page_rows
+
+
+def evidence_by_paradigm(warehouse, study: str, *, in_full: bool = True) -> dict[str, list[Evidence]]:
+    """Return the evidence on each domain of each paradigm of a study; in full on an LLM that was asked alone."""
+    evidences = {}
+    for place in asked(warehouse):
+        if place["study"] == study:
+            llm = place["llms"][0] if in_full and len(place["llms"]) == 1 else None
+            evidences.setdefault(place["paradigm"], []).append(evidence_on(warehouse, place, llm, in_full=in_full))
+    return evidences

@@ -1,25 +1,23 @@
-"""`bais headlines`: what each domain's evidence says to use and to avoid, as `bais recommend` says it."""
+"""`bais headlines`: what the evidence on each bias says to use and to avoid, as `bais recommend` says it."""
 
 import re
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
 
 import click
 
 from analysis.claims.checks import on_versions, summary
 from analysis.report.queries import queries
-from analysis.words.codes import DECISIONS
-from analysis.words.domains import Evidence, verdict
+from analysis.words import codes
+from analysis.words.advice import headline, verdict
 from analysis.words.headlines import beside_rankings, left_out_in_brief, scored_line, sentences_on_unread, study_line
 from analysis.words.scores import SAID, sentences
-from bais.biases import headlines_on_biases
 from bais.claims import CHECKED
-from bais.evidence import DECIDED
+from bais.evidence import evidence_by_paradigm
 from bais.options import only_study
 from bais.people import sentences_on_alterations, sentences_on_people
-from bais.recommend import GOALS, HEADS
 from bais.sources import unread_lines
-from bais.terminal import first_sentence, fixed, say, say_each, say_rows
+from bais.terminal import first_sentence, say, say_each, say_rows
 from bais.warehouse import (
     IS_A_STUDY,
     is_public,
@@ -34,7 +32,6 @@ from ingest.warehouse import printable, warehouse_path
 
 ASIDE = re.compile(r" \([^()]*\)")  # what a short form leaves out
 FINDINGS_IN_BRIEF = 2  # of scores: how far anchors move answers, and how often
-KINDS = ("control", None)  # the rows that hold the loss of a technique, and of a control
 
 
 @click.command()
@@ -46,15 +43,6 @@ def headlines(study: str | None, is_brief: bool) -> None:
     """Say what to use and what to avoid in each domain by the three goals, and what other biases and scores show."""
 
     with marts() as warehouse:
-        rankings = records(
-            warehouse,
-            f"from marts.effects where paradigm = 'anchoring' and llm is null and vignette is null and {IS_A_STUDY} "
-            "order by study, domain, technique, goal",
-        )
-        places = records(
-            warehouse,
-            f"{DECIDED} where paradigm = 'anchoring' and {IS_A_STUDY} order by study, domain, llm, technique, goal",
-        )
         studies = records(
             warehouse,
             "select study, bool_and(source = 'simulated') as is_simulated, "
@@ -63,14 +51,12 @@ def headlines(study: str | None, is_brief: bool) -> None:
             f"where {IS_A_STUDY} and left_out_because is null group by study order by is_simulated, study",
         )
         checks = records(warehouse, f"select checks.*, claims.study, true as has_version from {CHECKED}")
-        has_biases = is_public(warehouse, "outcome_contrasts")
-        others = {}
-        for name in (row["study"] for row in studies):
-            on_biases = headlines_on_biases(warehouse, name) if has_biases else []
-            others[name] = on_biases + sentences_on_alterations(warehouse, name)
+        names = [row["study"] for row in studies]
+        evidences = {name: evidence_by_paradigm(warehouse, name, in_full=False) for name in names}
+        altered = {name: sentences_on_alterations(warehouse, name) for name in names}
         people = sentences_on_people(warehouse)
         scored = _scored(warehouse)
-        names = list(dict.fromkeys([*(row["study"] for row in studies), *scored, *people]))
+        names = list(dict.fromkeys([*names, *scored, *people]))
         held_back = not_public(warehouse)
         unread = unread_lines(warehouse, study)
         if study:
@@ -80,8 +66,7 @@ def headlines(study: str | None, is_brief: bool) -> None:
     def say_studies(are_simulated):
         for entry in studies:
             if study in (None, entry["study"]) and entry["is_simulated"] == are_simulated:
-                of_study = ([row for row in rows if row["study"] == entry["study"]] for rows in (rankings, places))
-                _say_study(entry, *of_study, others[entry["study"]], is_brief)
+                _say_study(entry, evidences[entry["study"]], altered[entry["study"]], is_brief)
 
     say_studies(are_simulated=False)
     for name, findings in scored.items():
@@ -129,40 +114,45 @@ def _say_scored(findings, is_brief):
         print()
 
 
-def _say_study(study, rankings, places, others, is_brief):
+def _say_study(study, by_paradigm, altered, is_brief):
 
     say(study_line(study))
-    domains = []
-    for domain, ranked in groupby(rankings, itemgetter("domain")):
-        here = [row for row in places if row["domain"] == domain]
-        llms = sorted({row["llm"] for row in here if row["comparison"] == "control"} - {None})
-        over = [row for row in here if row["llm"] is None]
-        domains.append(
-            Evidence(domain, is_simulated=study["is_simulated"], places=over, llms=llms, rankings=list(ranked))
-        )
-    if not rankings and not others:
-        print("No trial of it had a low or a high anchor, so that there is nothing to compare.")
+    evidences = [evidence for of_paradigm in by_paradigm.values() for evidence in of_paradigm]
+    evidences = [evidence for evidence in evidences if evidence.rankings or evidence.biases]
+    if not evidences and not altered:
+        print("No two arms of it were asked, so that there is nothing to compare.")
     if is_brief:
-        say_each([*(verdict(evidence)[0] for evidence in domains), *others], indent="  ")
+        say_each([*map(headline, evidences), *altered], indent="  ")
         return
-    if rows := [row for evidence in domains for row in _losses(evidence)]:
-        say_rows("table", ["domain", "technique", *HEADS.values(), "decision"], rows, null="", right=range(2, 5))
-    if rankings:
-        print()
-    for evidence in domains:
-        answer, *beside = verdict(evidence)
-        say(answer)
+    for _, of_paradigm in groupby((each for each in evidences if each.domain), key=attrgetter("paradigm")):
+        _print_losses(list(of_paradigm))
+    for evidence in evidences:
+        _, *beside = verdict(evidence)
+        say(headline(evidence))
         say_each(beside, indent="  ")
-    placebos = dict.fromkeys(row["control_name"] for row in places if row["comparison"] == "placebo")
-    say_each([*beside_rankings(placebos, rankings), *others])
+        if evidence.biases:
+            say(f"`bais recommend{codes.option(evidence.paradigm)}` says more.", indent="  ")
+    rows = [row for evidence in evidences for row in evidence.places]
+    placebos = dict.fromkeys(row["control_name"] for row in rows if row["comparison"] == "placebo")
+    rankings = [row for evidence in evidences for row in evidence.rankings]
+    say_each([*beside_rankings(placebos, rankings), *altered])
     print()
 
 
-def _losses(evidence):
-    """Each technique with its losses and the decision by the leading goal, then the controls."""
-
-    loss = {(row["technique"], row["goal"]): row["loss"] for row in evidence.places if row["comparison"] in KINDS}
-    controls = [row for row in evidence.places if row["comparison"] is None and row["goal"] == GOALS[0]]
-    for row in evidence.of(GOALS[0]) + controls:
-        losses = [fixed(loss.get((row["technique"], goal)), ".1f") for goal in GOALS]
-        yield [evidence.domain, row["name"], *losses, None if row in controls else DECISIONS[row["decision"]]]
+def _print_losses(evidences):
+    """Print each technique with its losses and the decision by the leading goal, then the controls."""
+    goals, rows = evidences[0].goals, []
+    for evidence in evidences:
+        (leading,) = evidence.leading
+        kept = [row for row in evidence.places if row["comparison"] in ("control", None) and row["loss"] is not None]
+        loss = {(row["technique"], row["goal"]): evidence.words(row).number(row["loss"]) for row in kept}
+        controls = [row for row in kept if row["comparison"] is None and row["goal"] == leading]
+        for row in evidence.of(leading) + controls:
+            losses = [loss.get((row["technique"], goal)) for goal in goals]
+            decision = codes.DECISIONS[row["decision"]] if row["comparison"] else None
+            rows.append([evidence.domain, row["name"], *losses, decision])
+    if rows:
+        losses = [f"{goal}\n({words.unit})" for goal, words in goals.items()]
+        heads = ["domain", "technique", *losses, "decision"]
+        say_rows("table", heads, rows, null="", right=range(2, 2 + len(goals)))
+        print()

@@ -3,28 +3,27 @@
 import json
 
 from analysis.words import codes
-from bais.warehouse import (
-    ANCHORING,
-    IS_A_STUDY,
-    NOTHING_YET,
-    records,
-    refuse_not_public,
-    refuse_paradigm,
-    refuse_unknown,
-)
+from bais.warehouse import IS_A_STUDY, NOTHING_YET, records, refuse_not_public, refuse_paradigm, refuse_unknown
 from ingest.warehouse import printable
 
 WORDS = {"none": NOTHING_YET, "by_part": True}  # a part of a name is enough to be told the whole
-# The largest study first, those of LLMs before simulated ones.
+# The largest study first, those of LLMs before simulated ones; of a paradigm without goals all domains together.
 ASKED = f"""
-select study, paradigm, domain, list(distinct llm order by llm) as llms,
+with trials as (
+    select * exclude (domain), case when has_goals or list_contains($shipped, paradigm) then domain end as domain
+    from marts.trials
+    left join (select distinct study, paradigm, true as has_goals from staging.stg_paradigms where goals is not null)
+        using (study, paradigm)
+    where {IS_A_STUDY} and paradigm = coalesce($paradigm, paradigm) and role is null and left_out_because is null
+)
+
+select study, paradigm, domain, null as measure, list(distinct llm order by llm) as llms,
     list(distinct vignette order by vignette) as vignettes,
     list(distinct temperature order by temperature) as temperatures, bool_or(temperature is null) as has_none,
-    bool_or(source = 'simulated') as is_simulated
-from marts.trials
-where {IS_A_STUDY} and paradigm = $paradigm and role is null and left_out_because is null
-group by study, paradigm, domain
-order by bool_or(is_simulated) over (partition by study), sum(count(*)) over (partition by study) desc, study, domain
+    list(distinct source order by source) as sources, bool_and(source = 'simulated') as is_simulated
+from trials group by study, paradigm, domain
+order by bool_or(is_simulated) over (partition by study), sum(count(*)) over (partition by study) desc, study,
+    paradigm, domain
 """
 GOALS_STATED = """
 select relative_to, goals from staging.stg_paradigms
@@ -32,12 +31,16 @@ where study = coalesce($study, study) and paradigm = $paradigm and goals is not 
 """
 
 
+def asked(warehouse, paradigm: str | None = None) -> list[dict]:
+    """Return each study and domain in which a paradigm, or any, was asked."""
+    return records(warehouse, ASKED, {"paradigm": paradigm, "shipped": list(codes.SHIPPED)})
+
+
 def asked_places(warehouse, paradigm: str, study: str | None, domain: str | None) -> list[dict]:
     """Return each study and domain in which a paradigm was asked, or refuse what is meant and is elsewhere."""
-    places = records(warehouse, ASKED, {"paradigm": paradigm})
-    if paradigm == ANCHORING:
-        domains = {place["domain"] for place in places if study in (None, place["study"])}
-        refuse_paradigm(warehouse, domain, study, domains)
+    places = asked(warehouse, paradigm)
+    domains = {place["domain"] for place in places if study in (None, place["study"])}
+    refuse_paradigm(warehouse, paradigm, domain, study, domains)
     refuse_not_public(warehouse, study, {place["study"] for place in places})
     return places
 
@@ -47,17 +50,15 @@ def places_meant(places: list[dict], study: str | None, domain: str | None, llm:
     refuse_unknown("study", study, dict.fromkeys(place["study"] for place in places), **WORDS)
     where = f" in study {printable(study)}" if study else ""
     places = [place for place in places if study in (None, place["study"])]
-    refuse_unknown("domain", domain, sorted({place["domain"] for place in places}), where, **WORDS)
+    refuse_unknown("domain", domain, sorted({place["domain"] for place in places} - {None}), where, **WORDS)
     return sorted((place for place in places if place["domain"] == domain), key=lambda place: llm not in place["llms"])
 
 
 def goals_of(warehouse, study: str | None, paradigm: str) -> tuple[str | None, dict[str, codes.Goal]]:
     """Return the arm that the goals of a paradigm are in per cent of, and what they measure, the leading one first.
 
-    A paradigm without goals has none, and anchoring those that it always has. Without a study, that of any counts.
+    A paradigm without goals has none. Without a study, those of any count.
     """
-    if paradigm == ANCHORING:
-        return None, codes.GOALS
     for row in records(warehouse, GOALS_STATED, {"study": study, "paradigm": paradigm}):
         return row["relative_to"], codes.goals_in_words(json.loads(row["goals"]), row["relative_to"])
-    return None, {}
+    return None, codes.SHIPPED.get(paradigm, {})

@@ -1,13 +1,13 @@
 """What the paper is made of: the rows of one query for each of its tables."""
 
 from bais.claims import CHECKED
-from bais.warehouse import IN_ANCHORING, IS_A_STUDY
+from bais.warehouse import IS_A_STUDY
 
 # of a study that asks about no anchors
-OTHER_PARADIGMS = f"""
+OTHER_PARADIGMS = """
 select distinct paradigm from marts.attrition
 where study = $study and role is null
-qualify not bool_or({IN_ANCHORING}) over () order by all
+qualify not bool_or(paradigm = $paradigm) over () order by all
 """
 STUDIES = f"""
 select study, bool_or(source = 'simulated') as is_simulated, list(distinct source order by source) as sources,
@@ -15,7 +15,7 @@ select study, bool_or(source = 'simulated') as is_simulated, list(distinct sourc
 from marts.trials where {IS_A_STUDY} and left_out_because is null group by study order by study
 """
 
-UNDER_ANCHORS = """paradigm = 'anchoring' and study = $study and technique = 'no_technique' and arm in ('low', 'high')
+UNDER_ANCHORS = """paradigm = $paradigm and study = $study and technique = 'no_technique' and arm in ('low', 'high')
     and row_set = 'accepted' and temperature_scope = 'pooled' and n_trials > 0"""
 # What a paper may say: the recommended specification, over all LLMs of the study.
 PAPER = {
@@ -27,24 +27,24 @@ PAPER = {
             max(base_loss) as base_loss, max(n_trials) as n_trials, max(n_llms) as n_llms,
             bool_or(goals_disagree) filter (where goal = 'gap') as goals_disagree,
             any_value(reason) filter (where goal = 'displacement') as reason
-        from marts.effects where paradigm = 'anchoring' and study = $study and llm is null and vignette is null
+        from marts.effects where paradigm = $paradigm and study = $study and llm is null and vignette is null
         group by domain, technique
         order by domain, technique != 'no_technique', ranks['displacement'] nulls last, technique
     """,
     "decisions": """
         from inference.decisions
-        where paradigm = 'anchoring' and study = $study and llm is null and comparison is not null
+        where paradigm = $paradigm and study = $study and llm is null and comparison is not null
         order by domain, goal, technique, control
     """,
     "predictions": """
-        from inference.predictions where paradigm = 'anchoring' and study = $study and llm is null
+        from inference.predictions where paradigm = $paradigm and study = $study and llm is null
         order by domain, goal, technique, control
     """,
     "baselines": """
         select domain, llm, vignette, mean, n_trials, response_unit from marts.conditions
         left join (select study, vignette, any_value(response_unit) as response_unit from marts.trials group by all)
             using (study, vignette)
-        where paradigm = 'anchoring' and study = $study and is_baseline and row_set = 'accepted'
+        where paradigm = $paradigm and study = $study and is_baseline and row_set = 'accepted'
             and temperature_scope = 'pooled' and n_trials > 0
         order by domain, llm, vignette
     """,
@@ -62,13 +62,13 @@ PAPER = {
         from marts.conditions where {UNDER_ANCHORS}
         group by domain, llm, vignette order by domain, llm, vignette
     """,
-    "attrition": f"""
+    "attrition": """
         select domain, vignette, sum(columns('n_.*'))::bigint from marts.attrition
-        where study = $study and {IN_ANCHORING} group by all order by all
+        where study = $study and paradigm = $paradigm group by all order by all
     """,
-    "changes": f"""
+    "changes": """
         select domain, change, why, sum(n_trials)::bigint as n_trials from marts.post_hoc_changes
-        where study = $study and {IN_ANCHORING} group by all order by all
+        where study = $study and paradigm = $paradigm group by all order by all
     """,
     "batches": """
         select batch_id, coalesce(verdict, 'not_audited') as verdict, coalesce(is_published, false) as is_published
@@ -94,6 +94,6 @@ PAPER = {
     "method": """
         select any_value(n_draws) as n_draws, any_value(seed) as seed, any_value(margin) as margin_pp,
             any_value(confidence) as confidence, $fewest_llms as fewest_llms
-        from inference.decisions where paradigm = 'anchoring' and study = $study
+        from inference.decisions where paradigm = $paradigm and study = $study
     """,
 }

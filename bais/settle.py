@@ -5,10 +5,11 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
+from analysis.words.codes import DEFAULT, option
 from analysis.words.settling import cost_of_llms, on_the_study, over_llms, over_trials
 from bais.places import asked_places, goals_of, places_meant
 from bais.texts import refuse_existing, write_new
-from bais.warehouse import ANCHORING, marts, records, refuse_unknown, unaliased, values
+from bais.warehouse import marts, records, refuse_unknown, unaliased, values
 from ingest.warehouse import UserError, printable
 
 HERE = "study = $study and paradigm = $paradigm and domain = $domain"
@@ -195,14 +196,9 @@ def _nothing_open(question, technique):
         names = ", ".join(sorted({row["technique"] for row in question.ways}))
         return f"nothing is open of {printable(technique)} {where}: open is {names}"
     return (
-        f"nothing is open {where}: `bais recommend{_of_paradigm(question)} --domain {domain} --study {study}` says "
-        "what is decided; to ask one more LLM, name it with --llm"
+        f"nothing is open {where}: `bais recommend{option(question.place['paradigm'])} --domain {domain} --study "
+        f"{study}` says what is decided; to ask one more LLM, name it with --llm"
     )
-
-
-def _of_paradigm(question):
-    paradigm = question.place["paradigm"]
-    return "" if paradigm == ANCHORING else f" --paradigm {printable(paradigm)}"
 
 
 def _content(warehouse, question, way):
@@ -216,7 +212,7 @@ def _content(warehouse, question, way):
     names |= {name for row in question.techniques for name in (row["technique"], row["control"])}
     vignettes = shipped("vignettes")
     for vignette in place["vignettes"]:
-        if place["paradigm"] != ANCHORING or vignettes.get(vignette, {}).get("domain") != place["domain"]:
+        if place["paradigm"] != DEFAULT or vignettes.get(vignette, {}).get("domain") != place["domain"]:
             others = [name for name, entry in vignettes.items() if entry["domain"] == place["domain"]]
             asks = f" ({', '.join(others)})" if others else ""
             raise UserError(
@@ -335,9 +331,16 @@ class NextStudy(NamedTuple):
     sentence: str | None
 
 
-def next_study(warehouse, place: dict, goal: str, leading: str) -> NextStudy:
-    """Say which command writes the study that would settle what is open, and what it costs, or why none can."""
-    question = _question(warehouse, place, goal)
+def next_study(warehouse, place: dict, goal: str | None) -> NextStudy:
+    """Say which command writes the study that would settle what is open, and what it costs, or why none can.
+
+    Without a goal the leading one is meant; none can be written of a paradigm that names no goals.
+    """
+    _, goals = goals_of(warehouse, place["study"], place["paradigm"])
+    if not goals:
+        return NextStudy(False, None)
+    leading = next(iter(goals))
+    question = _question(warehouse, place, goal or leading)
     way = _way(question, None, trials=False)
     try:
         content = _content(warehouse, question, way)
@@ -345,9 +348,9 @@ def next_study(warehouse, place: dict, goal: str, leading: str) -> NextStudy:
         return NextStudy(False, f"No study file can be written of it: {error}." if way else None)
     if way is None:
         return NextStudy(True, None)
-    of_goal = "" if goal == leading else f" --goal {goal}"
+    of_goal = "" if goal in (None, leading) else f" --goal {goal}"
     domain, study = (printable(place[name]) for name in ("domain", "study"))
-    command = f"bais plan --to-settle {domain}{_of_paradigm(question)} --study {study}{of_goal}"
+    command = f"bais plan --to-settle {domain}{option(place['paradigm'])} --study {study}{of_goal}"
     cost = _cost(question, way, content)
     return NextStudy(True, " ".join([f"`{command}` writes the study that takes the fewest LLMs.", *cost]))
 

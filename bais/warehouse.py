@@ -11,9 +11,6 @@ from ingest.warehouse import PUBLIC_SCHEMAS, UserError, connect, explain, printa
 
 # `voder-bais@8749ccc` is no study of its own, but the version that claims are about of one that has gone on
 IS_A_STUDY = "not contains(study, '@')"
-# what domains and techniques of anchoring are told from: the paradigms beside it have `bais recommend --paradigm`
-ANCHORING = "anchoring"
-IN_ANCHORING = f"paradigm = '{ANCHORING}'"
 NOT_PUBLIC = """
 with published as ({published})
 
@@ -23,13 +20,13 @@ from raw.trials left join published using (batch_id)
 anti join (select study from marts.trials union all select study from marts.quarantined_trials) as public using (study)
 group by study order by study
 """
-PARADIGMS = f"""
+PARADIGMS = """
 select distinct paradigm from marts.trials
-where study = coalesce($study, study) and not {IN_ANCHORING} and role is null order by paradigm
+where study = coalesce($study, study) and paradigm != $paradigm and role is null order by paradigm
 """
-PARADIGMS_OF_DOMAIN = f"""
+PARADIGMS_OF_DOMAIN = """
 select distinct paradigm from inference.decisions
-where study = coalesce($study, study) and domain = $domain and not {IN_ANCHORING} order by paradigm
+where study = coalesce($study, study) and domain = $domain and paradigm != $paradigm order by paradigm
 """
 LANDED = {
     "published": "landed and not built yet: run `bais build`",
@@ -248,27 +245,27 @@ def refuse_unknown(
         raise UserError(f"there is no {what} {printable(named)}{where}{close}; there is {there}")
 
 
-def refuse_paradigm(warehouse, domain: str | None, study: str | None, in_anchoring: Iterable[str] = ()) -> None:
-    """Refuse a paradigm other than anchoring where a domain of anchoring was to be named, or where there is none."""
-    paradigms = values(warehouse, PARADIGMS, {"study": study})
-    elsewhere = values(warehouse, PARADIGMS_OF_DOMAIN, {"study": study, "domain": domain})
-    if elsewhere and domain not in in_anchoring:
+def refuse_paradigm(warehouse, paradigm: str, domain: str | None, study: str | None, domains: Iterable[str]) -> None:
+    """Refuse a domain that a paradigm was not asked in and another was, or a paradigm that was asked in none."""
+    keys = {"study": study, "paradigm": paradigm, "domain": domain}
+    paradigms, elsewhere = (values(warehouse, query, keys) for query in (PARADIGMS, PARADIGMS_OF_DOMAIN))
+    of_study = f" --study {printable(study)}" if study else ""
+    if elsewhere and domain not in domains:
         raise UserError(
-            f"{printable(domain)} was asked about under a paradigm of its own: `bais recommend --paradigm "
+            f"{printable(domain)} was asked about under another paradigm: `bais recommend --paradigm "
             f"{printable(elsewhere[0])} --domain {printable(domain)}` says what helps there"
         )
-    of_study = f" --study {printable(study)}" if study else ""
     if domain in paradigms:
         raise UserError(
-            f"{printable(domain)} is no domain of anchoring but another paradigm: `bais recommend --paradigm "
-            f"{printable(domain)}{of_study}` says how large that bias is and what helps"
+            f"{printable(domain)} is no domain of {printable(paradigm)} but another paradigm: `bais recommend "
+            f"--paradigm {printable(domain)}{of_study}` says how large that bias is and what helps"
         )
-    if domain is None and paradigms and not in_anchoring:
+    if domain is None and paradigms and not domains:
         where = f"in study {printable(study)}" if study else "here"
         raise UserError(
-            f"nothing was asked about anchoring {where}: say which other bias with --paradigm: "
-            f"{', '.join(map(printable, paradigms))}; `bais recommend --paradigm {printable(paradigms[0])}{of_study}` "
-            "says how large such a bias is and what helps"
+            f"nothing was asked about {printable(paradigm)} {where}: say which other "
+            f"bias with --paradigm: {', '.join(map(printable, paradigms))}; `bais recommend --paradigm "
+            f"{printable(paradigms[0])}{of_study}` says how large such a bias is and what helps"
         )
 
 

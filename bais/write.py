@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from analysis.words.codes import DEFAULT
 from bais import dbt, texts
 from bais.options import PATH
 from bais.rows import OTHER_PARADIGMS, PAPER, STUDIES
@@ -117,7 +118,7 @@ def _tables_of_page(study):
 
 def _said_of_biases(warehouse, tables, public):
     """Read what is said of other biases, and of what altered texts do to people, in the words of `bais headlines`."""
-    from bais.biases import on_a_page
+    from bais.evidence import on_a_page
     from bais.people import sentences_on_people
 
     studies = dict.fromkeys(row["study"] for row in tables["paradigms"]) if "outcome_contrasts" in public else ()
@@ -202,7 +203,7 @@ def _facts_of_paper(study):
         refuse_not_public(warehouse, study, studies)
         none = "none: land some trials, then run `bais build`"
         refuse_unknown("study", study, studies, " in this warehouse", none)
-        given = {"study": study, "fewest_llms": FEWEST_LLMS}
+        given = {"study": study, "paradigm": DEFAULT, "fewest_llms": FEWEST_LLMS}
         if paradigms := [printable(row["paradigm"]) for row in records(warehouse, OTHER_PARADIGMS, given)]:
             raise UserError(
                 f"a paper is written on anchoring alone, and study {printable(study)} asks about "

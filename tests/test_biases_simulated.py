@@ -13,7 +13,7 @@ from markupsafe import Markup
 from analysis.report.biases import sections_on_biases
 from analysis.report.queries import queries
 from analysis.report.studies import Study
-from bais.biases import on_a_page
+from bais.evidence import on_a_page
 from bais.warehouse import records
 from ingest.paradigms.paradigm import load_paradigm
 from tests.test_how_to import steps, words_of

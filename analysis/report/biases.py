@@ -11,9 +11,9 @@ from analysis.report.sections import Section
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import number, share, signed, text, whole
 from analysis.report.values import MISSING, SAID_ABOVE, clean
-from analysis.words.biases import EITHER, NONE_SHOWN
-from analysis.words.codes import DECISIONS, listed
+from analysis.words.codes import DECISIONS, EITHER, listed
 from analysis.words.measures import unit_of
+from analysis.words.pages import NONE_SHOWN
 from analysis.words.people import PERIODS
 from analysis.words.settling import DOES
 
@@ -176,7 +176,7 @@ def _table(study, measure, rows):
         ("to", differing("high", reason=SAID_ABOVE)),
         ("p, by Holm", number("p_holm", digits=4, reason=SAID_ABOVE)),
         ("decision", lambda row: MISSING if row["decision"] is None else DECISIONS[row["decision"]]),
-        (f"improved by{unit}", decided(differing, "gain")),
+        (f"gain{unit}", decided(differing, "gain")),
         ("from", decided(differing, "gain_low", low)),
         ("to", decided(differing, "gain_high", high)),
         ("P(better)", decided(number, "p_better_than_control", table=FORETOLD, digits=2)),

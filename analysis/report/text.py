@@ -11,7 +11,7 @@ from analysis.words import cards
 from analysis.words.cards import OF_WHOM, PREDICTIONS, RANKS, decided
 from analysis.words.changes import counted as changes_counted
 from analysis.words.changes import sentences as changes_said
-from analysis.words.codes import DECISIONS, GOALS, LEADING, codes_of, reasons_in_words
+from analysis.words.codes import DECISIONS, GOALS, LEADING, codes_of, in_words
 
 SIGNS = {"use": "✓", "avoid": "✕", "equivalent": "≈", "no_evidence": "?"}
 SAID_ELSEWHERE = ("too_few_llms", "placebo")  # in other columns of the table of decisions
@@ -118,7 +118,7 @@ def _tables(study, domain, rows):
 def _decision(column):
     def cell(row):
         if row[column] is None:
-            return Markup('{}<span class="why"> {}</span>').format(MISSING, reasons_in_words("confounded_prompt"))
+            return Markup('{}<span class="why"> {}</span>').format(MISSING, in_words("confounded_prompt"))
         return Markup('<span class="decision {}">{} {}</span>').format(
             row[column], SIGNS[row[column]], DECISIONS[row[column]]
         )

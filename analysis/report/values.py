@@ -73,7 +73,7 @@ class Number:
         if self.value is None and self.reason == SAID_ABOVE:
             return escape(MISSING)
         if self.value is None:
-            return Markup('{}<span class="why"> {}</span>').format(MISSING, clean(codes.reasons_in_words(self.reason)))
+            return Markup('{}<span class="why"> {}</span>').format(MISSING, clean(codes.in_words(self.reason)))
         return escape(f"{self.text}\N{NO-BREAK SPACE}{self.unit}" if self.unit else self.text)
 
     def __html__(self):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.words import codes
-from analysis.words.codes import codes_of, counted_otherwise, listed, reasons_in_words
+from analysis.words.codes import codes_of, counted_otherwise, in_words, listed
 
 RANKS, PREDICTIONS, EFFECTS = "inference.decisions", "inference.predictions", "marts.effects"
 PLACE = ("study", "domain", "llm", "technique", "goal", "control")
@@ -146,7 +146,7 @@ def in_full(study, domain):
     if not any(row["n_llms"] for row in rows):
         all_rows = [*study.rows("losses", domain=domain, llm=None), *rows]
         reasons = sorted({code for row in all_rows for code in codes_of(row)} - {"", "not_ranked"})
-        why = reasons_in_words("; ".join(reasons)) if reasons else "no trial had a low or a high anchor"
+        why = in_words("; ".join(reasons)) if reasons else "no trial had a low or a high anchor"
         yield say("Nothing can be compared here: {why}.", why=why)
         return
     leading = [row for row in rows if row["goal"] == codes.LEADING]

@@ -1,5 +1,6 @@
 """What codes and numbers of decisions are called: goals, decisions, certainties, reasons, and ways of counting."""
 
+from shlex import quote
 from typing import NamedTuple
 
 CONTROL = "no_technique"
@@ -7,12 +8,30 @@ LEADING = "displacement"
 
 
 class Goal(NamedTuple):
-    """A goal in words: its unit, what its loss measures, and what a better and a worse technique do to answers."""
+    """A goal in words: its unit, what its loss measures, and what a better and a worse technique do to answers.
+
+    A loss times `scale` is in the unit, and is written in the form `form`.
+    """
 
     unit: str
     measures: str
     better: str
     worse: str
+    leads: bool = False
+    scale: float = 1
+    form: str = ".1f"
+
+    def number(self, value, form=None):
+        """Write a loss or gain."""
+        return f"{self.scale * value:{form or self.form}}"
+
+    def amount(self, value, form=None):
+        """Write a loss or gain with its unit."""
+        return f"{self.number(value, form)} {self.unit}".rstrip()
+
+    def signed(self, value):
+        """Write a gain with its sign."""
+        return self.number(value, f"+{self.form}")
 
 
 GOALS = {
@@ -21,6 +40,7 @@ GOALS = {
         "how far an anchor moves the average answer",
         "an anchor moves the average answer less",
         "an anchor moves the average answer more",
+        leads=True,
     ),
     "gap": Goal(
         "pp",
@@ -32,6 +52,9 @@ GOALS = {
         "%", "how far off a single answer is", "single answers are less far off", "single answers are farther off"
     ),
 }
+# the paradigm that a study asks which names none
+DEFAULT = "anchoring"
+SHIPPED = {DEFAULT: GOALS}
 
 
 def goals_in_words(stated, base):
@@ -49,7 +72,10 @@ def goals_in_words(stated, base):
     dict of str to Goal
     """
     in_order = sorted(stated, key=lambda goal: not goal["leads"])
-    return {goal["goal"]: _goal_in_words(goal["contrasts"], goal["distance_of"], base) for goal in in_order}
+    return {
+        goal["goal"]: _goal_in_words(goal["contrasts"], goal["distance_of"], base)._replace(leads=bool(goal["leads"]))
+        for goal in in_order
+    }
 
 
 def _goal_in_words(pairs, distance_of, base):
@@ -81,7 +107,7 @@ DECISIONS = {
 }
 CERTAINTY = {
     "too_few_llms": "fewer than five LLMs were asked, too few to speak of others",
-    "contradicted_elsewhere": "another domain of the study says the opposite",
+    "contradicted_elsewhere": "another domain, measure or comparison of arms of the study says the opposite",
     "established": "established for LLMs like those asked",
     "withheld": "what it does is seen, and a decision is withheld for the reason given below",
     "promising": "seen in the LLMs asked, not established for others like them",
@@ -132,12 +158,19 @@ CAVEATS = {
     "baseline_near_0": "Left out of {names}: LLMs whose unanchored answers may as well be 0 on average.",
     "baseline_below_30": "Some LLMs have fewer than 30 unanchored answers, which makes {names} uncertain in them.",
     "confounded_prompt": "{names} and what they are held against were asked with different prompts.",
+    "judge_errors_counted": (
+        "What judges get wrong is in {names}: their errors add changes where there are none, and make gains look "
+        "smaller. `bais tables content.framing_changes` says how large the share is without them (phi_corrected)."
+    ),
+    "bias_moved": "{names} moves the bias of an LLM by more than the margin, so it is not called no difference.",
 }
+BARRING = ("reading_would_change", "judge_errors_counted", "bias_moved")  # what is said where nothing is decided too
+EITHER = "helps in one comparison and harms in another"
 ABOVE_THE_LOSS = (
     "No technique can take away more than the whole loss. Intervals of gains that end above it are not cut, so that "
     "they say how little is known"
 )
-CONTRADICTED = "Another domain of this study says the opposite of {names}."
+CONTRADICTED = "Another domain, measure or comparison of arms of this study says the opposite of {names}."
 # what is counted otherwise, by the switch of `inference.multiverse`
 COUNTED = {
     "reading": "with the {} numbers",
@@ -147,6 +180,20 @@ COUNTED = {
     "llm_left_out": "without {}",
 }
 TURNED_TO = {"reparsed": "texts'", "least_gain": "the worst for it", "most_gain": "the best for it"}
+
+
+def option(paradigm):
+    """Return what names a paradigm to a command, which asks of the shipped one unless told another.
+
+    Parameters
+    ----------
+    paradigm : str
+
+    Returns
+    -------
+    str
+    """
+    return "" if paradigm == DEFAULT else f" --paradigm {quote(paradigm)}"
 
 
 def listed(words, conjunction="and"):
@@ -179,25 +226,8 @@ def codes_of(row):
     return (row.get("reason") or "").split("; ")
 
 
-def reasons_in_words(reason):
-    """Say why a number is not there; a code that nobody put in words with spaces.
-
-    Parameters
-    ----------
-    reason : str or None
-        Codes separated by semicolons.
-
-    Returns
-    -------
-    str
-    """
-    return (
-        "; ".join(ALL_REASONS.get(code, code.replace("_", " ")) for code in reason.split("; ")) if reason else NO_REASON
-    )
-
-
 def in_words(reason):
-    """Say why something is null, or what limits it.
+    """Say why something is null, or what limits it; a code that nobody put in words with spaces.
 
     Parameters
     ----------
@@ -207,10 +237,9 @@ def in_words(reason):
     Returns
     -------
     str
-        What is known of these codes, in words; an unknown one as it is.
     """
-    codes = [code for code in (reason or "").split("; ") if code and code not in ("control", "placebo")]
-    return "; ".join(REASONS.get(code, code) for code in codes) or NO_REASON
+    codes = filter(None, (reason or "").split("; "))
+    return "; ".join(ALL_REASONS.get(code, code.replace("_", " ")) for code in codes) or NO_REASON
 
 
 def counted_otherwise(switch, value):

@@ -10,28 +10,6 @@ PARTLY_SIMULATED = "Some respondents are SIMULATED and no LLMs."
 MOST_UNREAD_NAMED = 3
 
 
-def before_a_bias(sources, noun, not_asked):
-    """Say of whom the sentences on a bias are that follow.
-
-    Parameters
-    ----------
-    sources : list of str
-        Where the trials are from.
-    noun : str
-        What those are called who answered.
-    not_asked : str or None
-        The LLM that is asked about, where it has no trials.
-
-    Yields
-    ------
-    str
-    """
-    if "simulated" in sources:
-        yield f"{SIMULATED}." if sources == ["simulated"] else PARTLY_SIMULATED
-    if not_asked:
-        yield f"{not_asked} was not asked: what follows is of the {noun}s that were, and of one more like them."
-
-
 def other_biases(paradigms):
     """Say that biases other than anchoring were asked about too, and which command says more.
 

@@ -1,6 +1,7 @@
 """What a bias is a bias of, in words: the meaning of its measure, its unit, and which value would be without bias."""
 
 from analysis.engine.measures import best_value
+from analysis.words.codes import Goal
 
 # what is measured of texts and facts, and whether it is a share; the measures of a paradigm's own name answers
 BUILT_IN = {
@@ -62,6 +63,35 @@ def is_held_against_best(bias: dict) -> bool:
 def arms(bias: dict) -> str:
     """Name the arms of a bias, or its only arm and what is taken off."""
     return f"{bias['arm']} less {bias['arm_b'] or level(bias, bias['reference'] or 0.0)}"
+
+
+def compared(row: dict) -> tuple:
+    """Return what tells a comparison of arms by a measure from the others of its paradigm."""
+    return tuple(row[name] for name in ("measure", "instrument", "arm", "arm_b"))
+
+
+def label(bias: dict) -> str:
+    """Name a comparison of arms by a measure, as a goal has a name."""
+    return f"{bias['measure']} ({'; '.join(filter(None, (bias['instrument'], arms(bias))))})"
+
+
+def goals(biases: list[dict]) -> dict[str, Goal]:
+    """Say what each comparison measures, as of a goal, unless its measure describes texts: nothing is decided on it."""
+    return {label(bias): _goal(bias) for bias in biases if bias["measured_from"] != "measurement"}
+
+
+def _goal(bias):
+    is_in_percent = is_share(bias) or bias.get("relative_to")
+    scale, form = (100 if is_share(bias) else 1), (".1f" if is_in_percent else ".3g")
+    if bias["arm_b"] is None:
+        at_best = level(bias, best(bias) or 0.0)
+        texts = (f"{how} {at_best}" for how in ("lies from", "is nearer to", "is farther from"))
+        measured, better, worse = (f"{meaning(bias)} {text}" for text in texts)
+    else:
+        arms_ = f"{bias['arm']} and {bias['arm_b']}"
+        measured = f"{meaning(bias)} in {bias['arm']} lies from that in {bias['arm_b']}"
+        better, worse = (f"{meaning(bias)} differs {how} between {arms_}" for how in ("less", "more"))
+    return Goal(unit_of(bias) or "", f"how far {measured}", better, worse, bias["is_leading"], scale, form)
 
 
 def level(bias: dict, value: float) -> str:

@@ -1,120 +1,81 @@
 """What a page says of a paradigm, and which rows of it it shows."""
 
-from analysis.words.biases import decided_by_leading, headline, notes, row_of, sentences
-from analysis.words.domains import SIMULATED_FIRST, advise
-from analysis.words.measures import arms, is_share, with_unit, without_mirrors
+from analysis.words.advice import SIMULATED_FIRST, advise, headline, notes, sorted_by_decision
+from analysis.words.measures import arms, compared, is_share, with_unit
+
+NONE_SHOWN = "no technique is shown to make it better or worse"
 
 
-def summary_of_measures(rows, leading, corrected, shown):
-    """Say of a paradigm without goals how large its bias is, and what helps.
-
-    Parameters
-    ----------
-    rows : dict of str to list of dict
-        `biases, decisions, sensitivity` and `next_steps`, as of `analysis.words.biases.notes`.
-    leading : list of dict
-        The measures that lead.
-    corrected : callable
-        As of `analysis.words.biases.sentences`.
-    shown : Shown
-
-    Returns
-    -------
-    dict
-        Its `headline`, `sentences` on each bias, `notes` beneath the table, no `goals`, and the techniques that its
-        leading measure says to `use`, to `avoid`, or `either` by comparison.
-    """
-    biases, decisions = rows["biases"], rows["decisions"]
-    return decided_by_leading(decisions) | {
-        "headline": headline(biases, decisions, leading, shown.noun),
-        "sentences": list(sentences(biases, shown.noun, corrected)),
-        "notes": list(notes(biases, decisions, rows["sensitivity"], rows["next_steps"], shown)),
-        "goals": [],
-    }
-
-
-def summary_of_goals(evidences):
-    """Say of a paradigm that has goals what is said of a domain of anchoring.
+def summary(evidences):
+    """Say of a paradigm how large its bias is, and what helps.
 
     Parameters
     ----------
     evidences : list of Evidence
-        One for each domain.
+        One for each domain; of a paradigm without goals one for all.
 
     Returns
     -------
     dict
-        As of `summary_of_measures`, without notes; `goals` are the decisions by each.
+        Its `noun`, `headline`, `sentences`, `notes` beneath the table of measures, `goals` with the decisions by each,
+        and the techniques that its leading goal or measure says to `use`, to `avoid`, or `either` by comparison.
     """
-    advised = [[advice["text"] for advice in advise(evidence)] for evidence in evidences]
-    simulated = advised[0][0].partition(SIMULATED_FIRST)[1]
-    headlines = [texts[0].removeprefix(SIMULATED_FIRST) for texts in advised]
-    rows = [
-        row | {"measures": evidence.goals[goal].measures, "unit": evidence.goals[goal].unit}
-        for evidence in evidences
-        for goal in evidence.goals
-        for row in evidence.of(goal)
-    ]
-    leading = [row | {"is_leading": True} for row in rows if row["goal"] == evidences[0].leading]
-    return decided_by_leading(leading) | {
-        "headline": f"{simulated}{' '.join(headlines)}",
+    first, column = evidences[0], "decision_asked" if evidences[0].own else "decision"
+    leading = [row for evidence in evidences for row in evidence.of(*evidence.leading, own=bool(evidence.own))]
+    decided = sorted_by_decision(leading, column)
+    return {word: sorted(row["name"] for row in decided[word]) for word in ("use", "avoid", "either")} | {
+        "noun": first.noun,
+        "headline": f"{SIMULATED_FIRST * first.is_simulated}{' '.join(map(headline, evidences))}",
         "sentences": [
-            f"{evidence.domain}: {text}"
-            for evidence, texts in zip(evidences, advised, strict=True)
-            for text in texts[1:]
+            f"{evidence.domain}: {advice['text']}" if evidence.domain else advice["text"]
+            for evidence in evidences
+            for advice in advise(evidence)[1:]
         ],
-        "notes": [],
-        "goals": rows,
+        "notes": [text for evidence in evidences if evidence.biases for text in notes(evidence, tuple(evidence.goals))],
+        "goals": [
+            row | {"measures": evidence.words(row).measures, "unit": evidence.words(row).unit}
+            for evidence in evidences
+            if not evidence.biases
+            for row in evidence.of(*evidence.goals)
+        ],
     }
 
 
-def rows_shown(rows, shown):
+def rows_shown(biases, evidence):
     """Return each bias with a technique beside what is decided and foretold of that technique.
 
     Parameters
     ----------
-    rows : dict of str to list of dict
-        `biases, decisions` and `predictions`.
-    shown : Shown
+    biases : list of dict
+        As of `analysis.words.biases.sentences`.
+    evidence : Evidence
 
     Returns
     -------
     list of dict
     """
-    different, _ = without_mirrors(rows["biases"])
+    which = "_asked" if evidence.own else ""
+
+    def by_comparison(rows):
+        return {(*compared(row), row["technique"]): row for row in rows}
+
+    decisions = by_comparison(evidence.of(*evidence.goals, own=bool(evidence.own)))
+    predictions = by_comparison(evidence.predictions)
     page_rows = []
-    for bias in different:
-        decision, prediction = row_of(bias, rows["decisions"]), row_of(bias, rows["predictions"])
-        gain, low, high = improvement(decision, prediction, shown)
+    for bias in biases:
+        of_technique = (*compared(bias), bias["technique"])
+        decision, prediction = decisions.get(of_technique, {}), predictions.get(of_technique, {})
         page_rows.append(
             bias
             | {
                 "of": f"{with_unit(bias)}: {arms(bias)}",
                 "is_share": is_share(bias),
-                "control": decision and decision["control"],
-                "gain": gain,
-                "gain_low": low,
-                "gain_high": high,
-                "decision": decision and decision[shown.column],
-                "p_better_than_control": prediction and prediction["p_better_than_control"],
+                "control": decision.get("control"),
+                "gain": decision.get("gain"),
+                "gain_low": decision.get(f"gain{which}_low"),
+                "gain_high": decision.get(f"gain{which}_high"),
+                "decision": decision.get(f"decision{which}"),
+                "p_better_than_control": prediction.get("p_better_than_control"),
             }
         )
     return page_rows
-
-
-def improvement(decision, prediction, shown):
-    """Return by how much a technique improves whom the table speaks of, with its interval.
-
-    Parameters
-    ----------
-    decision, prediction : dict or None
-    shown : Shown
-
-    Returns
-    -------
-    list of float or None
-        The gain and its bounds; None each where nothing is known.
-    """
-    row = (prediction if shown.is_foretold else decision) or {}
-    which = "gain_asked" if shown.llm else "gain"
-    return [row.get(name) for name in ("gain", f"{which}_low", f"{which}_high")]

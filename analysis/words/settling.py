@@ -192,10 +192,9 @@ def on_the_study(content, n_new, n_missing, study, *, is_recorded):
 
 
 def _trials(way):
-    """Say how many trials a cell takes; one of a paradigm of one's own is of an arm."""
-    cell = "direction" if way["paradigm"] == "anchoring" else "arm"
+    """Say how many trials a cell takes."""
     return (
-        f"{way['needed_trials']:,} trials of each LLM, vignette, technique and {cell} instead of "
+        f"{way['needed_trials']:,} trials of each LLM, vignette, technique and arm instead of "
         f"{way['n_trials_per_cell']:.0f}"
     )
 

@@ -13,7 +13,7 @@ from analysis.report.studies import Study
 from analysis.report.tables import Row, Table, named
 from analysis.report.text import answer
 from analysis.report.values import Number, clean, clean_lines, key_text, listed
-from analysis.words.codes import reasons_in_words
+from analysis.words.codes import in_words
 from tests.tools.report_page import TRIED
 
 DECISIONS = ("use", "avoid", "equivalent", "no_evidence")
@@ -80,7 +80,7 @@ def test_a_list_is_said_as_one_says_it():
 
 
 def test_a_reason_that_nobody_put_in_words_is_shown_as_it_is(golden):
-    golden(reasons_in_words("no_such_thing<b>; control"))
+    golden(in_words("no_such_thing<b>; control"))
 
 
 def test_an_axis_leaves_the_share_that_text_needs():

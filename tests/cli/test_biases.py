@@ -9,9 +9,10 @@ import pytest
 
 from analysis.report.biases import sections_on_biases
 from analysis.report.studies import Study
-from bais.biases import headlines_on_biases, on_a_page
+from analysis.words.advice import headline, verdict
+from bais.evidence import evidence_by_paradigm, on_a_page
 from bais.main import main
-from tests.tools.contracts import fill
+from tests.tools.contracts import fill, insert
 from tests.tools.stand_ins import SAID_OF_UNREAD, leave_unread
 
 BIAS = {
@@ -28,6 +29,7 @@ DECISION = {
     "gain": 0.14, "gain_low": 0.1, "gain_high": 0.18, "gain_asked_low": 0.11, "gain_asked_high": 0.17,
     "decision": "use", "decision_asked": "use",
     "certainty": "established", "n_reversed": 0, "margin": 0.05, "n_llms": 6, "n_trials": 1920, "reason": None,
+    "goal": "bias", "n_gained": 5, "n_comparisons": 1,
 }  # fmt: skip
 OTHER = {"llm": "vendor/other", "level": "items", "is_headline": False, "value": -0.3, "low": -0.4, "high": -0.2}
 OWN = DECISION | {
@@ -36,11 +38,12 @@ OWN = DECISION | {
 }  # fmt: skip
 KEY = {key: DECISION[key] for key in ("study", "paradigm", "measure", "instrument", "arm", "arm_b", "technique")}
 PREDICTION = {
-    **KEY, "llm": None, "control": "no_technique", "expected_loss": 0.02, "gain": 0.12, "gain_low": -0.02,
-    "gain_high": 0.26, "p_better_than_control": 0.93, "n_llms": 6, "reason": None,
+    **KEY, "goal": "bias", "llm": None, "control": "no_technique", "expected_loss": 0.02, "gain": 0.12,
+    "gain_low": -0.02, "gain_high": 0.26, "p_better_than_control": 0.93, "n_llms": 6, "reason": None,
 }  # fmt: skip
 RECOMMENDED = {
-    **KEY, "control": "no_technique", "comparison": "control", "decision": "use", "switch": "recommended",
+    **KEY, "goal": "bias", "control": "no_technique", "comparison": "control", "decision": "use",
+    "switch": "recommended",
     "excluded_llm": None, "row_set": "accepted", "refusals": "left_out", "is_recommended": True, "n_same_decision": 9,
     "n_specifications": 9, "carried_by": None,
 }  # fmt: skip
@@ -56,6 +59,7 @@ MEASURES = [
     ("framing_changed", "lower", 0, "text", None, "judgement"),
 ]
 ASKED = {"study": "s", "paradigm": "framing", "llm": "vendor/a"}
+ASKED_OTHER = ASKED | {"llm": "vendor/other", "vignette": "v"}
 CHANGED = ASKED | {"change": "withdrawn", "why": "a wrong key", "n_trials": 3}
 COVERAGE = {"measure": "coverage", "instrument": "tfidf", "arm": "asked", "arm_b": None}
 
@@ -82,17 +86,19 @@ def ask(tmp_path, monkeypatch, capsys):
 
     def run(
         *arguments, biases=(BIAS,), decisions=(DECISION,), turned=(), sources=("recorded",), corrected=(), leading=None,
-        changed=(), open_still=(), expect=0,
+        changed=(), open_still=(), expect=0, brief=False,
     ):  # fmt: skip
         path = tmp_path / "some.duckdb"
         path.unlink(missing_ok=True)
         with contextlib.closing(duckdb.connect(str(path))) as warehouse:
             tables = words(leading or biases[0]["measure"]) | {
                 "seeds.llm_aliases": [{"alias": "other", "llm": "vendor/other"}],
-                "marts.trials": [{"study": "s", "paradigm": "framing", "source": source} for source in sources],
+                "marts.trials": [ASKED_OTHER | {"source": source} for source in sources],
+                "marts.effects": [],
+                "marts.technique_costs": [],
                 "marts.attrition": [{**ASKED, "n_asked": n} for n in (60, 37)],
                 "marts.post_hoc_changes": changed or [CHANGED | {"paradigm": "another"}],
-                "inference.outcome_contrasts": [BIAS | OTHER, *biases],
+                "inference.outcome_contrasts": [BIAS | OTHER, BIAS | OTHER | {"llm": "vendor/a"}, *biases],
                 "inference.decisions": [*decisions, OWN],
                 "inference.multiverse": turned or [RECOMMENDED],
                 "inference.power": open_still,
@@ -102,7 +108,8 @@ def ask(tmp_path, monkeypatch, capsys):
             }  # fmt: skip
             fill(warehouse, tables | ({"content.framing_changes": corrected} if corrected else {}))
         monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
-        assert main(["recommend", "--paradigm", "framing", *arguments]) == expect
+        why = [] if brief else ["--why"]
+        assert main(["recommend", "--paradigm", "framing", *why, *arguments]) == expect
         printed = capsys.readouterr()
         return printed.err if expect else printed.out
 
@@ -110,7 +117,17 @@ def ask(tmp_path, monkeypatch, capsys):
 
 
 def sentence(ask, **bias):
-    return ask(biases=[BIAS | bias]).splitlines()[0]
+    return ask(biases=[BIAS | bias]).splitlines()[1]
+
+
+def rows_of(out, name):
+    """The rows of the tables on a technique, with single spaces."""
+    return [" ".join(line.split()) for line in out.splitlines() if line.startswith(f"{name}  ")]
+
+
+def headline_of(warehouse):
+    ((evidence,),) = evidence_by_paradigm(warehouse, "s", in_full=False).values()
+    return " ".join([headline(evidence), *verdict(evidence)[1:]])
 
 
 def test_what_could_not_be_read_is_said_of_a_bias_too(ask, tmp_path, capsys):
@@ -132,9 +149,9 @@ def test_what_was_withdrawn_after_it_had_been_seen_is_said_of_a_bias_too(ask, go
 
 def test_a_gain_whose_interval_ends_above_the_whole_loss_is_named(ask, golden):
     said = ask()
-    golden(said, "18", "16 percentage")
+    golden(said, "18.0 of 16.0")
     assert "whole loss" not in ask(decisions=[DECISION | {"gain_high": 0.16}])
-    golden(ask("--llm", "vendor/other", decisions=[OWN | {"gain_asked_high": 0.17}]), "17", "16")
+    golden(ask("--llm", "vendor/other", decisions=[OWN | {"gain_asked_high": 0.17}]), "17.0 of 16.0")
 
 
 def test_a_bias_is_said_as_the_mean_of_one_arm_above_or_below_that_of_the_other(ask, golden):
@@ -162,6 +179,7 @@ def test_a_bias_without_any_usable_answer_is_said_to_have_been_asked_in_vain(ask
     of = {"study": "s", "paradigm": "silent", "measure": "m", "value": None, "reason": "refused"}
     with contextlib.closing(duckdb.connect(str(tmp_path / "some.duckdb"))) as warehouse:
         fill(warehouse, {"marts.outcomes": [of, of]})
+        insert(warehouse, "marts.trials", **ASKED | {"paradigm": "silent", "source": "recorded"})
     assert main(["recommend", "--paradigm", "silent"]) == 2
     said = capsys.readouterr().err
     assert "silent was asked" in said
@@ -175,17 +193,18 @@ def test_arms_that_no_llm_has_both_of_are_said_not_to_be_comparable(ask, golden)
 
 
 def test_a_row_of_the_table_says_what_each_technique_does_to_the_bias(ask, golden):
-    out = ask(biases=[BIAS, BIAS | {"technique": "sacd", "value": 0.02, "low": -0.04, "high": 0.08}])
-    (row,) = [" ".join(line.split()) for line in out.splitlines() if line.startswith("chose_sure") and "SACD" in line]
-    assert row == "chose_sure (pp) gain less loss SACD +2 (-4 to +8) 0.01 use +14 (+10 to +18) 0.93 0"
+    biases = [BIAS, BIAS | {"technique": "sacd", "value": 0.02, "low": -0.04, "high": 0.08}]
+    out = ask(biases=biases)
+    assert "chose_sure (pp) gain less loss SACD +2 (-4 to +8) 0.01" in rows_of(out, "chose_sure (pp)")
+    decided, foretold, lost = rows_of(out, "SACD")
+    assert decided == "SACD use use 5 of 6 +14.0 (+10.0 to +18.0)"
+    assert foretold == "SACD 2.0 +12.0 (-2.0 to +26.0) 0.93"
+    assert lost == "SACD 2.0 1,920 unknown"
     assert out.splitlines()[-1].startswith("Study: s. Warehouse: ")
-    said = out
-    assert "ewer than five LLMs" not in said
-    golden(said, "Improved by")
-    golden(said, "Reversed:")
-    golden(said, "How sure of “use”")
-    golden(said, "P(better):")
+    assert "ewer than five LLMs" not in out
+    golden(out)
     assert "SIMULATED" not in out
+    golden(ask(biases=biases, brief=True))
 
 
 def test_what_missing_answers_could_turn_and_what_carries_a_decision_is_said(ask, golden):
@@ -196,7 +215,7 @@ def test_what_missing_answers_could_turn_and_what_carries_a_decision_is_said(ask
         }]  # fmt: skip
         return ask(biases=[BIAS], decisions=[DECISION | {"reason": reason}], turned=turned)
 
-    named = "SACD (chose_sure, gain less loss)"
+    named = "SACD"
     out = said("attrition_could_reverse; one_technique", carried_by="vendor/other")
     golden(out, "issing answers could", named)
     golden(out, named, "6 of 9", "vendor/other")
@@ -213,34 +232,34 @@ def test_a_bias_that_cannot_be_told_from_none_is_not_called_none_where_items_dif
     golden(sentence(ask, p_items_alike=0.001))
 
 
-def test_a_decision_that_another_contrast_contradicts_says_so_in_words_of_this_bias(ask, golden):
-    out = ask(decisions=[DECISION | {"certainty": "contradicted_elsewhere"}])
-    golden(out, "“use”")
+def test_a_decision_that_another_contrast_contradicts_says_so(ask, golden):
+    golden(ask(decisions=[DECISION | {"certainty": "contradicted_elsewhere"}]), "says the opposite of SACD")
 
 
 def test_of_fewer_than_five_llms_it_is_said_that_they_stand_for_no_others(ask, golden):
     few = DECISION | {"decision": "no_evidence", "certainty": "too_few_llms", "gain_low": None, "gain_high": None}
-    out = ask(decisions=[few | {"n_llms": 4}])
-    golden(out, "“no evidence”")
+    out = ask(decisions=[few | {"n_llms": 1}])
+    golden(out, "five are needed")
+    golden(out, "Do not generalise")
 
 
-def test_of_one_llm_its_own_bias_and_gain_are_shown_and_not_those_of_all(ask, golden):
+def test_of_one_llm_its_own_bias_and_gain_are_shown_beside_what_is_said_of_all(ask, golden):
     with_technique = [BIAS, BIAS | OTHER | {"technique": "sacd", "value": -0.05, "low": -0.15, "high": 0.05}]
     for name in ("vendor/other", "other"):
         out = ask("--llm", name, biases=with_technique)
+        golden(out.splitlines()[0])
         golden(out, "chose_sure", "30")
-        (row,) = [
-            " ".join(line.split()) for line in out.splitlines() if line.startswith("chose_sure") and "SACD" in line
-        ]
-        assert row == "chose_sure (pp) gain less loss SACD -5 (-15 to +5) 0.01 use +25 (+20 to +30) 0.88 yes"
+        assert "chose_sure (pp) gain less loss SACD -5 (-15 to +5) 0.01" in rows_of(out, "chose_sure (pp)")
+        decided, foretold, _ = rows_of(out, "SACD")
+        assert decided == "SACD use use +25.0 (+20.0 to +30.0)"
+        assert foretold.endswith(" 0.88")
         assert "ewer than five LLMs" not in out
 
 
 def test_of_an_llm_that_was_not_asked_the_prediction_for_one_more_is_shown(ask, golden):
     out = ask("--llm", "vendor/none", biases=[BIAS, BIAS | {"technique": "sacd"}])
     golden(out, "vendor/none")
-    (row,) = [" ".join(line.split()) for line in out.splitlines() if line.startswith("chose_sure") and "SACD" in line]
-    assert row.endswith("use +12 (-2 to +26) 0.93 0")
+    assert "SACD 2.0 +12.0 (-2.0 to +26.0) 0.93" in rows_of(out, "SACD")
     golden(ask("--llm", "nobody", expect=2))
 
 
@@ -261,8 +280,7 @@ def test_a_column_without_a_value_is_not_printed(ask):
 def test_simulated_respondents_are_named_before_anything_is_said_of_a_bias(ask, golden):
     out = ask(sources=["simulated"])
     golden(out)
-    assert "LLM" not in out.removeprefix("SIMULATED respondents, no LLM was asked.")
-    golden(ask(sources=["api", "simulated"]).splitlines()[0])
+    golden(ask(sources=["api", "simulated"]), "SIMULATED")
     assert json.loads(ask("--json", sources=["simulated"]))["sources"] == ["simulated"]
 
 
@@ -273,7 +291,7 @@ def test_as_json_all_rows_of_the_llm_that_was_asked_for_are_given(ask):
     assert {key: value for key, value in bias.items() if key in BIAS} == {
         key: value for key, value in (BIAS | OTHER).items() if key in bias
     }
-    assert [row["llm"] for row in found["decisions"] + found["predictions"]] == ["vendor/other"] * 2
+    assert [row["llm"] for row in found["decisions"] + found["predictions"]] == [None, *["vendor/other"] * 2]
     assert found["is_asked"]
 
 
@@ -315,21 +333,22 @@ def test_a_headline_says_the_clearest_bias_of_a_paradigm_and_what_helps(biases, 
     with contextlib.closing(duckdb.connect()) as warehouse:
         others = [] if any(bias["llm"] for bias in biases) else [BIAS | OTHER, BIAS | OTHER | {"llm": "vendor/a"}]
         tables = {
-            "marts.trials": [{"study": "s", "paradigm": "framing", "source": "recorded"}],
+            "marts.trials": [ASKED_OTHER | {"source": "recorded"}],
+            "marts.effects": [],
             "inference.outcome_contrasts": [*others, *biases],
             "inference.decisions": [*([] if OWN in decisions else [OWN]), *decisions],
             "inference.power": [],
         }
         fill(warehouse, words(biases[0]["measure"]) | tables)
-        (headline,) = headlines_on_biases(warehouse, "s")
-    golden(headline)
+        told = headline_of(warehouse)
+    golden(told)
 
 
 def test_a_measure_of_one_arm_is_said_as_its_mean_beside_what_is_best(ask, golden):
     coverage = BIAS | COVERAGE
     out = ask(biases=[coverage], decisions=[DECISION | COVERAGE])
     golden(out, "0.16", "95 %", "0.05")
-    golden(out, "Improved by")
+    golden(out, "describe answers")
     few = coverage | {"low": None, "high": None, "n_llms": 4, "reason": "too_few_llms"}
     golden(ask(biases=[few]), "4 LLMs")
 
@@ -339,7 +358,7 @@ def test_what_an_only_arm_is_held_against_is_said_of_a_reference_that_is_not_0(a
     out = ask(biases=[BIAS | of], decisions=[DECISION | of])
     golden(out, "0.41", "0.25", "95 %")
     assert "asked less 0.25" in out
-    golden(out, "Improved by")
+    golden(out, "describe answers")
 
 
 def test_a_share_that_rests_on_judges_stands_beside_the_share_without_their_errors(ask, golden):
@@ -378,9 +397,9 @@ def test_of_a_technique_that_turns_the_bias_round_the_reason_is_said_and_not_tha
     assert "cannot separate help from harm" not in told
     golden(told, "5 of 5", "41", "34")
     with contextlib.closing(duckdb.connect(str(tmp_path / "some.duckdb"))) as warehouse:
-        (headline,) = headlines_on_biases(warehouse, "s")
-    golden(headline)
-    assert "no technique is shown" not in headline.lower()
+        told = headline_of(warehouse)
+    golden(told)
+    assert "no evidence" not in told
 
 
 @pytest.mark.parametrize(
@@ -423,9 +442,9 @@ def test_a_headline_leads_with_what_is_judged_and_not_with_a_similarity_that_is_
         corrected=[known, known | {"phi_corrected": 0.5, "llm": "v/a", "phi_corrected_low": 0.1}],
     )
     with contextlib.closing(duckdb.connect(str(tmp_path / "some.duckdb"))) as warehouse:
-        (headline,) = headlines_on_biases(warehouse, "s")
-    golden(headline)
-    assert "Avoid SACD" in headline
+        told = headline_of(warehouse)
+    golden(told)
+    assert "avoid SACD" in told
 
 
 def test_the_leading_measure_comes_first_in_sentences_and_table_and_what_describes_texts_is_said_to(ask, golden):
@@ -451,10 +470,10 @@ def test_of_two_measures_that_mirror_each_other_the_leading_one_is_said(ask, gol
 def test_a_headline_of_a_leading_measure_without_answers_says_that_and_nothing_of_a_similarity(ask, tmp_path, golden):
     ask(biases=[BIAS | COVERAGE, BIAS | COVERAGE | OTHER | {"llm": "vendor/a"}], leading="framing_changed")
     with contextlib.closing(duckdb.connect(str(tmp_path / "some.duckdb"))) as warehouse:
-        (headline,) = headlines_on_biases(warehouse, "s")
-    golden(headline)
-    assert "by framing_changed" in headline
-    assert "likeness" not in headline
+        told = headline_of(warehouse)
+    golden(told)
+    assert "by framing_changed" in told
+    assert "likeness" not in told
 
 
 @pytest.mark.parametrize(
@@ -501,6 +520,6 @@ def test_what_would_settle_an_open_decision_is_said_of_llms_and_of_items(ask, go
     golden(sentence(none, more_items))
     assert sentence(none) is None
     barred = row | {"quantity": "needed_llms", "reason": "bias_reversed"}
-    assert "No number of LLMs would settle SACD (chose_sure, gain less loss): of what" in sentence(more_items, barred)
+    assert "No number of LLMs would settle SACD: of what" in sentence(more_items, barred)
     assert "No number of items would settle" in ask(open_still=[barred | {"quantity": "needed_items"}])
     assert sentence(more_llms | {"paradigm": "decoy"}, more_items | {"technique_b": "placebo"}) is None

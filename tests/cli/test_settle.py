@@ -7,9 +7,9 @@ import duckdb
 import pytest
 
 from bais.main import main
-from bais.places import ASKED
+from bais.places import asked
 from bais.settle import next_study
-from bais.warehouse import marts, records
+from bais.warehouse import marts
 from ingest.ask.collector import read_prices
 from ingest.studies.design import Design
 from ingest.studies.study import load_study, parse_study
@@ -127,10 +127,8 @@ def refused(capsys, *arguments):
 
 def following(domain, goal="displacement"):
     with marts() as warehouse:
-        (place,) = (
-            place for place in records(warehouse, ASKED, {"paradigm": "anchoring"}) if place["domain"] == domain
-        )
-        return next_study(warehouse, place, goal, "displacement").sentence
+        (place,) = (place for place in asked(warehouse, "anchoring") if place["domain"] == domain)
+        return next_study(warehouse, place, goal).sentence
 
 
 def test_recorded_trials_without_prompts_are_asked_anew_in_a_study_of_its_own(settling, capsys, golden):
@@ -233,8 +231,8 @@ def test_a_bias_of_ones_own_that_has_goals_is_asked_on_as_it_was(settling, rents
     ]
     assert set(prompts[1]) == set(prompts[0])
     with marts() as warehouse:
-        (place,) = (place for place in records(warehouse, ASKED, of) if place["domain"] == "housing")
-        command = next_study(warehouse, place, "pull", "pull").sentence
+        (place,) = (place for place in asked(warehouse, of["paradigm"]) if place["domain"] == "housing")
+        command = next_study(warehouse, place, "pull").sentence
     assert command.startswith("`bais plan --to-settle housing --paradigm rents --study rents`")
 
 

@@ -92,13 +92,18 @@ TRIALS = [
     ("t6", "s", "d", "vendor/it's", "no_technique", "none", 0.0, "answered", 2.0, 2.0, "recorded"),
     ("t7", "s", "d", "vendor/a", "no_technique", "none", 0.0, "answered", 2.0, 2.0, "recorded"),
     ("t8", "s", "other", "vendor/a", "sacd", "low", 0.0, "answered", 1.0, 2.0, "recorded"),
-    ("t9", "made-up", "d", "vendor/a", "sacd", "low", 0.0, "answered", 1.0, 2.0, "simulated"),
+    ("t9", "made-up", "split", "vendor/a", "sacd", "low", 0.0, "answered", 1.0, 2.0, "simulated"),
+    *(
+        (f"in {domain}", "s", domain, "vendor/a", "premortem", "none", 0.0, "answered", 1.0, None, "recorded")
+        for domain in ("agreed", "bare", "few", "split")
+    ),
 ]
 
 RELATIONS = (
     "staging.stg_attribution_scores", "intermediate.int_versions_cited", "intermediate.int_studies_cited",
     "seeds.techniques", "seeds.published_claims", "marts.trials", "marts.quarantined_trials",
-    "marts.effects", "marts.claim_checks", "inference.decisions",
+    "marts.effects", "marts.claim_checks", "inference.decisions", "inference.outcome_contrasts",
+    "staging.stg_paradigms",
 )  # fmt: skip
 OTHERS = """
 create table intermediate.hidden (a integer);
@@ -726,7 +731,7 @@ def test_who_asks_for_trials_of_a_study_of_scores_is_told_that_nobody_answered(c
 
 def test_headlines_count_judgements_apart_from_trials(change, capsys, golden):
     change("update marts.trials set role = 'answer' where trial_id in ('t1', 't2', 't3')")
-    golden(ask(capsys, "headlines"), "5 trials", "3 judgements")
+    golden(ask(capsys, "headlines"), "9 trials", "3 judgements")
 
 
 def test_brief_headlines_are_a_line_for_each_answer_and_of_simulated_studies_only_where_there_is_no_other(
