@@ -79,7 +79,7 @@ class Evidence:
     """
 
     domain: str | None
-    paradigm: str = "anchoring"
+    paradigm: str = codes.DEFAULT
     llm: str | None = None
     is_asked: bool = True
     sources: list = field(default_factory=list)
