@@ -1,17 +1,9 @@
--- One row per study, llm (null = mean over LLMs, of biases other than anchoring), vignette, outcome, contrast of two
+-- One row per study, llm (null = mean over LLMs, of contrasts of an outcome), vignette, outcome, contrast of two
 -- arms, measure and effect on people: what anchors, or the arms of another bias, do to an LLM that is asked with no
 -- technique, beside what they do to people; accepted trials, all temperatures pooled. Of the measures that are known
 -- of people one leads: the anchoring index, then the difference of shares, the log odds and, with a caution, a d. Of
 -- several effects on people, that of the same vignette leads, then the one with the narrowest interval.
-with people as (
-    select * from {{ ref('int_human_effects_derived') }}
-),
-
-of_llms as (
-    select * from {{ ref('int_effects_on_llms') }}
-),
-
-of_all_llms as (
+with of_all_llms as (
     select
         study,
         paradigm,
@@ -25,13 +17,13 @@ of_all_llms as (
         count(estimate) as n_llms,
         avg(estimate) as llm_estimate,
         case when count(estimate) = 0 then any_value(reason) else 'mean_over_llms' end as why_null
-    from of_llms
-    where paradigm != 'anchoring'
+    from {{ ref('int_effects_on_llms') }}
+    where outcome is not null
     group by all
 ),
 
 of_biases as (
-    select * rename (estimate as llm_estimate, reason as why_null), 1 as n_llms from of_llms
+    select * rename (estimate as llm_estimate, reason as why_null), 1 as n_llms from {{ ref('int_effects_on_llms') }}
     union all by name
     select * from of_all_llms
 ),
@@ -61,7 +53,7 @@ compared as (
         people.source,
         people.doi
     from of_biases as measured
-    left join people using (paradigm, measure)
+    left join {{ ref('int_human_effects_derived') }} as people using (paradigm, measure)
 ),
 
 led as (
