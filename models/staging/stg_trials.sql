@@ -14,26 +14,12 @@ with source as (
 )
 
 select
-    trial_id,
-    batch_id,
-    study,
-    source,
-    source_file,
-    source_line,
-    session_id,
-    llm_recorded,
-    llm_returned,
-    vignette,
-    technique,
+    {{ all_but([
+        'archive', 'anchor_direction', 'anchor_rule', 'status_recorded', 'reason_recorded', 'response_recorded', 'first_response',
+        'response_text', 'first_text', 'paradigm', 'option_order', 'answer_kind', 'answer_reading', 'answer_after', 'attempt_of',
+        '_dlt_load_id', 'last_turn', 'kept_text', 'is_without_marker',
+    ]) }},
     anchor_direction as anchor_direction_recorded,
-    anchor_value,
-    anchor_baseline,
-    anchor_n_trials,
-    temperature,
-    replicate,
-    phase,
-    order_index,
-    prompt_hash,
     coalesce(status_recorded, case when is_without_marker then 'unparsed' end) as status_recorded,
     case
         when is_without_marker and status_recorded is null then 'no_marker'
@@ -43,7 +29,6 @@ select
     end as reason_recorded,
     response_recorded as number_recorded,
     first_response as first_response_recorded,
-    iterations,
     nullif({{ trimmed(answer_in('kept_text', 'answer_after')) }}, '') as response_text,
     case
         when kept_text is null then 'none'
@@ -52,17 +37,8 @@ select
     end as text_kept,
     coalesce(({{ json_text('last_turn', 'biasDetected') }}) = 'false', false) as is_look_back,
     nullif({{ trimmed('first_text') }}, '') as first_text,
-    protocol,
     coalesce(paradigm, 'anchoring') as paradigm,
-    item,
-    arm,
     {{ json_texts('option_order') }} as options_shown,
     coalesce(answer_kind, 'number') as answer_kind,
-    coalesce(answer_reading, 'strict') as answer_reading,
-    judged,
-    role,
-    repeat,
-    asked_at,
-    finished_at,
-    line
+    coalesce(answer_reading, 'strict') as answer_reading
 from source
