@@ -1,6 +1,8 @@
 {# What holds of columns, in one query for each table: a test for each would take many times as long. No two rows share what
-   `unique` names together, nulls counting as equal; where that is one column, it is not null. #}
-{% test columns_are(model, unique=[], not_null=[], finite=[], within={}, one_of={}, null_only_with_reason=[]) %}
+   `unique` names together, nulls counting as equal; where that is one column, it is not null. `shares` are within 0 and 1. #}
+{% test columns_are(
+    model, unique=[], not_null=[], finite=[], shares=[], not_negative=[], within={}, one_of={}, null_only_with_reason=[]
+) %}
 {{ config(fail_calc='coalesce(sum(n_rows), 0)') }}
 {% set rules = [] %}
 {% set row = {} %}
@@ -14,7 +16,11 @@
 {% for column in finite %}
     {% do rules.append((column, 'is no finite number', 'not ' ~ is_finite(column))) %}
 {% endfor %}
-{% for column, bounds in within.items() %}
+{% set bounds_of = dict(within) %}
+{% for column in shares + not_negative %}
+    {% do bounds_of.update({column: {'at_least': 0, 'at_most': 1} if column in shares else {'at_least': 0}}) %}
+{% endfor %}
+{% for column, bounds in bounds_of.items() %}
     {% set broken = ['not ' ~ is_finite(column)] %}
     {% set said = [] %}
     {% if not bounds or bounds.keys() | reject('in', ('at_least', 'at_most')) | list %}
