@@ -75,15 +75,11 @@
     {%- set of_place = options ~ '[place]' -%}
     list_concat(
         list_transform(coalesce({{ labels }}, []::varchar[]), lambda label: {{ read__spelling('label', 'label', 1) }}),
-        list_concat(
-            list_transform({{ places }}, lambda place: {{ read__spelling(of_place, 'chr(64 + place::integer)', 1) }}),
-            list_concat(
-                list_transform(
-                    {{ places }}, lambda place: {{ read__spelling(of_place, "'option ' || chr(64 + place::integer)", 1) }}
-                ),
-                list_transform({{ places }}, lambda place: {{ read__spelling(of_place, of_place, 2) }})
-            )
-        )
+        {%- for spelling, preference in [
+            ('chr(64 + place::integer)', 1), ("'option ' || chr(64 + place::integer)", 1), (of_place, 2)
+        ] %}
+        list_transform({{ places }}, lambda place: {{ read__spelling(of_place, spelling, preference) }}){{ ',' if not loop.last }}
+        {%- endfor %}
     )
 {%- endmacro %}
 {% macro read__spelling(label, spelling, preference) -%}

@@ -2,18 +2,11 @@
 -- the published rows of its vignette, and the LLMs of which no row is left. A row that has another in its place (of the
 -- same LLM and technique) is changed and not removed.
 with batches as (
-    select batch_id as audited_batch, study, vignette from {{ ref('gate_batches') }}
-    where is_new
-),
-
-first_cells as (
-    select batch_id as audited_batch, min(cell) as cell from {{ ref('gate_cells') }}
+    select batches.batch_id, batches.study, batches.vignette, min(cells.cell) as cell
+    from {{ ref('gate_batches') }} as batches
+    left join {{ ref('gate_cells') }} as cells using (batch_id)
+    where batches.is_new
     group by all
-),
-
-quarantined as (
-    select trial_id from {{ ref('gate_flags') }}
-    where severity = 'quarantined'
 ),
 
 taken_out as (
@@ -24,8 +17,8 @@ taken_out as (
 
 trials as (
     select study, vignette, llm, technique, trial_id, not is_new as was_published, true as is_published
-    from {{ ref('gate_trials') }}
-    anti join quarantined using (trial_id)
+    from {{ ref('gate_trials') }} as trials
+    anti join {{ ref('gate_flags') }} as flags on trials.trial_id = flags.trial_id and flags.severity = 'quarantined'
     where (study, vignette) in (select (taken_out.study, taken_out.vignette) from taken_out)
     union all by name
     select *, true as was_published, false as is_published from taken_out
@@ -78,7 +71,7 @@ found as (
     select
         study,
         vignette,
-        unnest([
+        unnest([  -- noqa: AL03
             {
                 'reason': 'removed_rows',
                 'value': n_removed / n_before,
@@ -95,17 +88,10 @@ found as (
                 'sample': sample_gone,
                 'detail': 'no row is left of ' || gone
             }
-        ]) as removal
+        ], max_depth := 2)
     from vignettes
 )
 
-select
-    audited_batch as batch_id,
-    {% for name in ['reason', 'value', 'n', 'sample', 'detail'] %}
-    removal['{{ name }}'] as {{ name }},
-    {% endfor %}
-    cell
-from found
+select batch_id, reason, value, n, sample, detail, cell from found
 inner join batches using (study, vignette)
-left join first_cells using (audited_batch)
-where removal['n'] > 0
+where n > 0

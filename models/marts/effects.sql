@@ -7,10 +7,6 @@ with losses as (
     select *, dense_rank() over (order by {{ keys | join(', ') }}) as question from {{ ref('int_losses') }}
 ),
 
-techniques as (
-    select technique, is_ranked, not_ranked_because from {{ ref('int_techniques_defined') }}
-),
-
 entering as (
     select
         losses.* exclude (llm),
@@ -20,7 +16,7 @@ entering as (
         coalesce(is_ranked, false) as is_ranked,
         coalesce(is_ranked, false) or technique = 'no_technique' as is_compared
     from losses
-    left join techniques using (technique)
+    left join {{ ref('int_techniques_defined') }} as techniques using (technique)
 ),
 
 -- whether an LLM and vignette has every ranked technique, and whether it has no technique too
@@ -47,16 +43,12 @@ llm_means as (
         is_ranked,
         is_compared,
         not_ranked_because,
-        sum(n_asked) as n_asked,
-        sum(n_missing) as n_missing,
+        sum(columns('^n_(asked|missing)$')),
         sum(n_trials) filter (where loss is not null) as n_trials,
-        avg(loss) as loss,
-        avg(signed) as signed,
+        avg(columns('^(loss|signed|loss_least|loss_most)$')),
         avg(base_loss) filter (where loss is not null) as base_loss,
         avg(loss) filter (where is_shared) as shared,
         avg(loss) filter (where is_shared_with_control) as shared_with_control,
-        avg(loss_least) as loss_least,
-        avg(loss_most) as loss_most,
         bool_or(n_missing > 0 and loss_most is null) as is_unbounded,
         bool_or(is_compared and loss is not null and not is_shared_with_control) as lacks_others,
         string_agg(distinct reason, '; ') as reasons
@@ -72,8 +64,7 @@ means as (
         is_ranked,
         is_compared,
         not_ranked_because,
-        sum(n_asked)::bigint as n_asked,
-        sum(n_missing)::bigint as n_missing,
+        sum(columns('^n_(asked|missing)$'))::bigint,
         coalesce(sum(n_trials), 0)::bigint as n_trials,
         count(loss) as n_llms,
         avg(columns('^(loss|signed|base_loss|shared|shared_with_control)$')),

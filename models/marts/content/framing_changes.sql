@@ -31,9 +31,7 @@ of_llms as (
         avg(n_changed / n_labelled) filter (where n_labelled > 0) as phi,
         avg(n_changed / n_trials) as phi_min,
         avg((n_changed + n_trials - n_labelled) / n_trials) as phi_max,
-        sum(n_trials)::bigint as n_trials,
-        sum(n_labelled)::bigint as n_labelled,
-        sum(n_changed)::bigint as n_changed
+        sum(columns('^n_'))::bigint
     from of_items
     group by all
 ),
@@ -44,12 +42,8 @@ summed as (
         paradigm,
         llm,
         technique,
-        avg(phi) as phi,
-        avg(phi_min) as phi_min,
-        avg(phi_max) as phi_max,
-        sum(n_trials)::bigint as n_trials,
-        sum(n_labelled)::bigint as n_labelled,
-        sum(n_changed)::bigint as n_changed,
+        avg(columns('^phi')),
+        sum(columns('^n_'))::bigint,
         count(phi) as n_llms
     from of_llms
     group by grouping sets ((study, paradigm, llm, technique), (study, paradigm, technique))
