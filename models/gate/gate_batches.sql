@@ -1,31 +1,6 @@
 -- One row per batch that an audit looks at, with what its study declares: the audited ones (`is_new`), and what they
 -- are compared with, the published ones of that version of their study's vignette that were loaded before them.
-with audited as (
-    select batch_id, study, vignette, loaded_at, ordinal from {{ source('gate', 'audited_batches') }}
-),
-
-batches as (
-    select * from {{ ref('stg_batches') }}
-),
-
-published as (
-    select batch_id from {{ ref('stg_batch_verdicts') }}
-    where is_published
-),
-
-vignettes as (
-    select study, vignette, case_numbers as said from {{ ref('vignettes') }}
-),
-
-units as (
-    select study, vignette, response_unit from {{ ref('int_vignettes_defined') }}
-),
-
-anchor_factors as (
-    select study, vignette, low, high from {{ ref('anchor_factors') }}
-),
-
-defined as (
+with defined as (
     select
         audited.*,
         true as is_new,
@@ -39,8 +14,8 @@ defined as (
         )[1] as entry,
         from_json(batches.definition -> '$.techniques', '[{"technique": "varchar"}]') as techniques_declared,
         coalesce(entry -> '$.anchors', declared -> '$.anchors') as anchors
-    from audited
-    left join batches using (batch_id)
+    from {{ source('gate', 'audited_batches') }} as audited
+    left join {{ ref('stg_batches') }} as batches using (batch_id)
 ),
 
 looked_at as (
@@ -51,8 +26,9 @@ looked_at as (
         replace (
             batches.batch_id as batch_id, batches.technique_versions as technique_versions, false as is_new
         )
-    from batches
-    semi join published using (batch_id)
+    from {{ ref('stg_batches') }} as batches
+    semi join {{ ref('stg_batch_verdicts') }} as verdicts
+        on batches.batch_id = verdicts.batch_id and verdicts.is_published
     inner join defined
         on
             batches.study = defined.study and batches.vignette = defined.vignette
@@ -91,7 +67,7 @@ select
     -- in a case text also `12th` is a number, `2,400` is one, and `7,8` begins with one
     list_transform(
         regexp_extract_all(
-            case when entry is null then said else concat(entry ->> '$.case', ' ', entry ->> '$.question') end,
+            if(entry is null, vignettes.case_numbers, concat(entry ->> '$.case', ' ', entry ->> '$.question')),
             '(?:^|[^\pL\pN_.,])(\d+(?:,\d+)*(?:\.\d+)?)',
             1
         ),
@@ -112,6 +88,6 @@ select
         else written_numbers
     end as case_numbers
 from looked_at
-left join vignettes using (study, vignette)
-left join units using (study, vignette)
-left join anchor_factors using (study, vignette)
+left join {{ ref('vignettes') }} as vignettes using (study, vignette)
+left join {{ ref('int_vignettes_defined') }} as units using (study, vignette)
+left join {{ ref('anchor_factors') }} as anchor_factors using (study, vignette)

@@ -24,21 +24,8 @@ with settings as (
     select fewest, minimum as fewest_of_an_archive, rerun from {{ source('gate', 'settings') }}
 ),
 
-trials as (
-    select * from {{ ref('gate_trials') }}
-),
-
 cells as (
     select * from {{ ref('gate_cells') }}
-),
-
-batches as (
-    select batch_id, study, vignette, is_new from {{ ref('gate_batches') }}
-),
-
-calls as (
-    select trial_id, upstream_provider from {{ ref('stg_calls') }}
-    where error is null
 ),
 
 -- with what earlier batches brought of the cell
@@ -48,27 +35,22 @@ together as (
         count(*) as n_together,
         count(distinct temperature) as n_temperatures,
         count(distinct coalesce(item, judged)) as n_items
-    from trials
+    from {{ ref('gate_trials') }}
     group by all
 ),
 
 upstreams as (
-    select batch_id, cell, count(distinct upstream_provider) as n_upstreams from trials
-    inner join calls using (trial_id)
+    select batch_id, cell, count(distinct upstream_provider) as n_upstreams from {{ ref('gate_trials') }}
+    inner join {{ ref('stg_calls') }} as calls using (trial_id)
+    where calls.error is null
     group by all
 ),
 
-earlier as (
-    select study, vignette from batches
-    where not is_new
-),
-
--- the batches whose vignette has published trials already
+-- whether the vignette of a batch has published trials already
 followed as (
-    select new_ones.batch_id, true as is_followed
-    from batches as new_ones
-    semi join earlier using (study, vignette)
-    where new_ones.is_new
+    select batch_id, bool_or(not is_new) over (partition by study, vignette) as is_followed
+    from {{ ref('gate_batches') }}
+    qualify is_new
 ),
 
 wrong as (
@@ -99,8 +81,7 @@ select
     reason,
     found.value,
     found.n,
-    concat_ws(' ', llm, technique, coalesce(arm, direction))
-    || ': ' || found.detail as detail
+    concat_ws(' ', llm, technique, coalesce(arm, direction)) || ': ' || found.detail as detail
 from wrong
 unpivot (found for reason in (columns(* exclude (batch_id, cell, llm, technique, arm, direction, sample))))
 union all by name
@@ -127,6 +108,6 @@ select
     'none of ' || sum(n_trials) || ' trials has an answer' as detail
 from cells
 cross join settings
-left join followed using (batch_id)
+inner join followed using (batch_id)
 group by batch_id
-having sum(n_answered) = 0 and (sum(n_trials) >= any_value(fewest) or not any_value(coalesce(is_followed, false)))
+having sum(n_answered) = 0 and (sum(n_trials) >= any_value(fewest) or not any_value(is_followed))

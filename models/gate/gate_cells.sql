@@ -1,10 +1,5 @@
 -- One row per audited batch and cell: what it is called, how many trials, and what became of them.
-with kinds as (
-    select * from {{ ref('gate_kinds') }}
-    where is_new
-),
-
-samples as (
+with samples as (
     select batch_id, cell, min(trial_id, 5) as sample from {{ ref('gate_trials') }}
     where is_new
     group by all
@@ -28,6 +23,7 @@ select
     bool_or(direction != 'none' and baseline is null and coalesce(rule, 'proportional') = 'proportional')
         as lacks_baseline,
     any_value(sample) as sample
-from kinds
+from {{ ref('gate_kinds') }} as kinds
 inner join samples using (batch_id, cell)
+where kinds.is_new
 group by batch_id, cell

@@ -4,18 +4,9 @@ with settings as (
     select fewest, excess, excess_se from {{ source('gate', 'settings') }}
 ),
 
-batches as (
-    select batch_id, case_numbers from {{ ref('gate_batches') }}
-),
-
 answers as not materialized (
     select *, struct_pack(study, vignette, llm) as asked from {{ ref('gate_trials') }}
     where status = 'answered' and not is_quarantined and number is not null
-),
-
-usual as (
-    select asked, quantile_disc(number, 0.5) as usual_number from answers
-    group by all
 ),
 
 counted as (
@@ -26,10 +17,15 @@ counted as (
         anchor_value,
         number,
         list_contains(case_numbers, number) as is_case_number,
-        is_new,
+        answers.is_new,
         count(*) as n
     from answers
-    inner join batches using (batch_id)
+    inner join {{ ref('gate_batches') }} using (batch_id)
+    group by all
+),
+
+usual as (
+    select asked, quantile_disc(number, 0.5) as usual_number from answers
     group by all
 ),
 

@@ -24,14 +24,12 @@ batches as (
     select * exclude (ends, models, techniques, written_numbers, case_numbers) from {{ ref('gate_batches') }}
 ),
 
-baselines as (
-    select * from {{ ref('int_baselines_read') }}
-),
-
 kinds as (
     select
         * exclude (technique_versions),
         case direction when 'low' then rule_low when 'high' then rule_high end as by_rule,
+        direction in ('low', 'high') as is_anchored,
+        case when is_anchored and baseline > 0 then round(anchor_value / baseline / 0.05) * 0.05 end as anchor_at,
         struct_pack(
             study,
             vignette,
@@ -44,7 +42,7 @@ kinds as (
         ) as in_cell
     from grouped
     inner join batches using (batch_id, study, vignette)
-    left join baselines using (study, vignette, llm)
+    left join {{ ref('int_baselines_read') }} using (study, vignette, llm)
 ),
 
 numbered as (

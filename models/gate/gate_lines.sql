@@ -31,14 +31,5 @@ said as (
     left join readings on trials.paragraph = readings.paragraph and trials.unit is not distinct from readings.unit
 )
 
-select
-    trial_id,
-    number_before,
-    flag_out_of_range,
-    number_said,
-    status_said,
-    is_flag_stale,
-    is_mended,
-    is_read_otherwise
-from said
+select * exclude (number, status_stated) from said
 where is_flag_stale or is_mended or is_read_otherwise

@@ -1,19 +1,11 @@
 -- One row per audited batch and check: the values, one for each cell, that Great Expectations holds against the
 -- thresholds, how many offend, a sample of their trials, and what is wrong in words.
-with checks as (
-    select * from {{ source('gate', 'checks') }}
-),
-
 -- a version that only removes brings a batch without a trial
-cells as (
+with cells as (
     select batches.batch_id, cells.cell, coalesce(cells.n_trials, 0) as n_trials
     from {{ ref('gate_batches') }} as batches
     left join {{ ref('gate_cells') }} as cells using (batch_id)
     where batches.is_new
-),
-
-offences as (
-    select * from {{ ref('gate_offences') }}
 ),
 
 cell_offences as (
@@ -34,7 +26,7 @@ findings as (
         min(trial_id, 5) as sample,
         min(detail) as detail,
         row_number() over (order by cell) as place
-    from offences
+    from {{ ref('gate_offences') }}
     group by batch_id, cell, reason
     union all
     select batch_id, cell, reason, value, n, sample, detail, row_number() over (order by value desc, cell desc) as place
@@ -53,7 +45,7 @@ measured as (
         flatten(list(coalesce(findings.sample, []) order by cells.cell))[:5] as sample,
         first(findings.detail order by findings.place) as detail
     from cells
-    cross join checks
+    cross join {{ source('gate', 'checks') }} as checks
     left join findings
         on
             cells.batch_id = findings.batch_id and cells.cell is not distinct from findings.cell

@@ -92,6 +92,10 @@ frequent_answers as (
     select * from {{ ref('gate_frequent_answers') }}
 ),
 
+kinds as (
+    select * from {{ ref('gate_kinds') }}
+),
+
 known_llms as (
     select llm from {{ ref('llms') }}
 ),
@@ -122,14 +126,6 @@ known_techniques as (
     select technique from {{ ref('techniques') }}
 ),
 
-kinds as (
-    select
-        *,
-        direction in ('low', 'high') as is_anchored,
-        case when is_anchored and baseline > 0 then round(anchor_value / baseline / 0.05) * 0.05 end as anchor_at
-    from {{ ref('gate_kinds') }}
-),
-
 -- not put together for all trials at once: each query takes the few columns that it needs
 trials as not materialized (
     select
@@ -137,8 +133,6 @@ trials as not materialized (
         -- the median may be wrong by the same factor where most of a cell is; the baseline is not
         coalesce(baseline, usual_number) as usual,
         number / nullif(usual, 0) as factor,
-        direction in ('low', 'high') as is_anchored,
-        case when is_anchored and baseline > 0 then round(anchor_value / baseline / 0.05) * 0.05 end as anchor_at,
         -- a half that is no exact binary number may have been rounded either way
         case rule when 'fixed' then by_rule else coalesce(anchor_baseline, baseline) * by_rule end as exact_anchor,
         case rule when 'fixed' then by_rule else floor(exact_anchor + 0.5) end as expected_anchor

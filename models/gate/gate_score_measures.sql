@@ -1,17 +1,5 @@
 -- One row per audited batch of scores and check: the value that Great Expectations holds against the thresholds, how
 -- many offend, a sample of them, and what is wrong in words.
-with batches as (
-    select batch_id from {{ source('gate', 'audited_batches') }}
-),
-
-checks as (
-    select check_name from {{ source('gate', 'checks') }}
-),
-
-offences as (
-    select * from {{ ref('gate_score_offences') }}
-)
-
 select
     batches.batch_id,
     checks.check_name,
@@ -19,8 +7,8 @@ select
     coalesce(sum(offences.n), 0)::bigint as n_offending,
     coalesce(list(distinct offences.score_id order by offences.score_id)[:5], []) as sample,
     first(offences.detail order by offences.n desc, offences.detail asc) as detail
-from batches
-cross join checks
-left join offences
+from {{ source('gate', 'audited_batches') }} as batches
+cross join {{ source('gate', 'checks') }} as checks
+left join {{ ref('gate_score_offences') }} as offences
     on batches.batch_id = offences.batch_id and checks.check_name = offences.reason
 group by all

@@ -1,10 +1,6 @@
 -- One row per audited batch of scores, thing that is wrong and what it is wrong with: a score, a cell that lacks
 -- targets (`n` of them), or another scoring that scored the same differently.
-with audited as (
-    select batch_id from {{ source('gate', 'audited_batches') }}
-),
-
-settings as (
+with settings as (
     select n_targets, disagreement from {{ source('gate', 'settings') }}
 ),
 
@@ -17,23 +13,19 @@ counting as (
     select batch_id from {{ ref('stg_batch_verdicts') }}
     where is_published
     union
-    select batch_id from audited
-),
-
-aliases as (
-    select alias, llm from {{ ref('llm_aliases') }}
+    select batch_id from {{ source('gate', 'audited_batches') }}
 ),
 
 scores as (
     select scores.* exclude (batch_id), coalesce(aliases.llm, scores.llm_recorded) as llm
     from {{ ref('int_scores_landed') }} as scores
-    left join aliases on scores.llm_recorded = aliases.alias
+    left join {{ ref('llm_aliases') }} as aliases on scores.llm_recorded = aliases.alias
 ),
 
 new as (
     select versions.batch_id, scores.* from scores
     inner join versions using (record_id)
-    semi join audited using (batch_id)
+    semi join {{ source('gate', 'audited_batches') }} using (batch_id)
 ),
 
 -- what is published or becomes so with this audit: of each entry of a source, the last scoring, which replaced others

@@ -1,22 +1,10 @@
 -- One row per trial of the batches that an audit looks at, as the models would have it were they published, with its
 -- `kind`: what it shares with most others. What an earlier audit has quarantined is not there: it decides nothing.
-with trials as (
-    select * from {{ ref('int_trials_treated') }}
-),
-
-batches as (
-    select batch_id, study, vignette, is_new from {{ ref('gate_batches') }}
-),
-
-templates as (
-    select * from {{ source('gate', 'templates') }}
-),
-
-looked_at as (
+with looked_at as (
     select trials.* replace (coalesce(templates.same_as, trials.prompt_hash) as prompt_hash), batches.is_new
-    from trials
-    inner join batches using (batch_id, study, vignette)
-    left join templates
+    from {{ ref('int_trials_treated') }} as trials
+    inner join {{ ref('gate_batches') }} as batches using (batch_id, study, vignette)
+    left join {{ source('gate', 'templates') }} as templates
         on
             trials.study = templates.study and trials.prompt_hash = templates.prompt_hash
             and templates.is_anchored = (trials.anchor_value is not null)

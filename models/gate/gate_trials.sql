@@ -1,12 +1,5 @@
 -- One row per trial of the batches that an audit looks at, with all that its kind says of it. A view: what a query does
 -- not ask for is never put together.
-with answers as (
-    select * from {{ ref('gate_answers') }}
-),
-
-kinds as (
-    select * exclude (n) from {{ ref('gate_kinds') }}
-)
-
-select * from answers
-inner join kinds using (kind)
+select answers.*, kinds.* exclude (kind, n)
+from {{ ref('gate_answers') }} as answers
+inner join {{ ref('gate_kinds') }} as kinds using (kind)

@@ -4,32 +4,24 @@
     {"content": [{"token": "VARCHAR", "logprob": "DOUBLE", "top_logprobs": [{"token": "VARCHAR", "logprob": "DOUBLE"}]}]}
 {% endset %}
 {% set number_token = '^[\\sĠ▁]*([$€£]?\\d+(?:[.,]\\d+)*%?)\\s*$' %}  -- some endpoints write a leading space as Ġ or ▁
-with calls as (
-    select * from {{ ref('stg_calls') }}
-),
-
-trials as (
-    select * from {{ ref('int_trials_directed') }}
-    where not is_quarantined
-),
-
-asked as (
-    select distinct trial_id from calls
+with asked as (
+    select distinct trial_id from {{ ref('stg_calls') }}
     where
         logprobs is not null
         or (contains(parameters::varchar, '"top_logprobs"') and parameters ->> '$.top_logprobs' is not null)
 ),
 
 last_calls as (
-    select trial_id, from_json(logprobs, '{{ tokens | trim }}')['content'] as content from calls
+    select trial_id, from_json(logprobs, '{{ tokens | trim }}')['content'] as content from {{ ref('stg_calls') }}
     semi join asked using (trial_id)
     qualify row_number() over (partition by trial_id order by error is not null, turn desc, attempt desc) = 1
 ),
 
 answers as (
     select trials.*, last_calls.content
-    from trials
+    from {{ ref('int_trials_directed') }} as trials
     inner join last_calls using (trial_id)
+    where not trials.is_quarantined
 ),
 
 -- every token that is a number, with what stands before and after it

@@ -1,29 +1,13 @@
 -- One row per study, vignette, LLM and item of which a text holds a number that a dot makes either a decimal or one of
 -- thousands: what is usual of its other answers. What a person has withdrawn tells nothing; what one has reread does.
-with vignettes as (
-    select * from {{ ref('int_vignettes_defined') }}
-),
-
-rereadings as (
-    select * from {{ ref('stg_reread_trials') }}
-),
-
-withdrawn as (
-    select * from {{ ref('stg_withdrawn_trials') }}
-),
-
-trials as (
+with trials as (
     select study, vignette, llm_recorded, item, trial_id, number_recorded, response_text from {{ ref('stg_trials') }}
     where answer_kind = 'number' and is_look_back is not true
 ),
 
-texts as (
-    select text, response_unit, number_read, number_if_grouped from {{ ref('int_texts_read') }}
-),
-
 dotted as (
     select distinct trials.study, trials.vignette, trials.llm_recorded, trials.item from trials
-    inner join texts on trials.response_text = texts.text
+    inner join {{ ref('int_texts_read') }} as texts on trials.response_text = texts.text
     where texts.number_if_grouped is not null
 ),
 
@@ -41,12 +25,12 @@ answers as (
             and trials.vignette = dotted.vignette
             and trials.llm_recorded = dotted.llm_recorded
             and trials.item is not distinct from dotted.item
-    left join vignettes
+    left join {{ ref('int_vignettes_defined') }} as vignettes
         on trials.study = vignettes.study and trials.vignette = vignettes.vignette
-    left join texts
+    left join {{ ref('int_texts_read') }} as texts
         on trials.response_text = texts.text and texts.response_unit = coalesce(vignettes.response_unit, 'unknown')
-    left join rereadings on trials.trial_id = rereadings.trial_id
-    anti join withdrawn on trials.trial_id = withdrawn.trial_id
+    left join {{ ref('stg_reread_trials') }} as rereadings on trials.trial_id = rereadings.trial_id
+    anti join {{ ref('stg_withdrawn_trials') }} as withdrawn on trials.trial_id = withdrawn.trial_id
 )
 
 select study, vignette, llm_recorded, item, median(number) as usual_number from answers

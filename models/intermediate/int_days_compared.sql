@@ -29,11 +29,6 @@ select
 from days
 left join days as others
     on
-        days.study = others.study
-        and days.llm = others.llm
-        and days.vignette = others.vignette
-        and days.technique = others.technique
-        and days.anchor_direction = others.anchor_direction
-        and days.temperature is not distinct from others.temperature
+        {{ same_in('days', 'others', ['study', 'llm', 'vignette', 'technique', 'anchor_direction', 'temperature']) }}
         and days.day != others.day
 group by all

@@ -1,24 +1,9 @@
 -- One row per version of a source and entry that it holds: the trial that the entry is in it, and the batch by whose
 -- verdict it is published. A version has what the versions before it have, but for what it says itself.
-with trials as (
-    select * from {{ source('raw', 'trials') }}
-),
-
-batches as (
-    select * from {{ source('raw', 'batches') }}
-),
-
-versions as (
-    select version_id, study, archive, source_name, is_older, ordinal from {{ source('raw', 'source_versions') }}
-),
-
-entries as (
-    select * from {{ ref('stg_version_entries') }}
-),
-
-reach as (
-    select versions.version_id, earlier.version_id as said_by from versions
-    inner join versions as earlier
+with reach as (
+    select versions.version_id, earlier.version_id as said_by
+    from {{ source('raw', 'source_versions') }} as versions
+    inner join {{ source('raw', 'source_versions') }} as earlier
         on
             versions.study = earlier.study
             and versions.archive = earlier.archive
@@ -34,17 +19,17 @@ spoken_of as (
         reach.version_id,
         entries.entry,
         max_by({{ struct_of(['record_id', 'batch_id', 'source_file']) }}, ordinal) as last_word
-    from entries
+    from {{ ref('stg_version_entries') }} as entries
     inner join reach on entries.version_id = reach.said_by
     group by all
 ),
 
 brought as (
     select reach.version_id, trials.trial_id, trials.batch_id, trials.source_file
-    from trials
-    inner join batches using (batch_id)
+    from {{ source('raw', 'trials') }} as trials
+    inner join {{ source('raw', 'batches') }} as batches using (batch_id)
     inner join reach on batches.version_id = reach.said_by
-    anti join entries on trials.trial_id = entries.record_id
+    anti join {{ ref('stg_version_entries') }} as entries on trials.trial_id = entries.record_id
 )
 
 select version_id, trial_id as entry, trial_id, batch_id, source_file from brought

@@ -1,19 +1,6 @@
 -- One row per trial of a paradigm that is measured by judgements: the label of the text that it was given, that of its
 -- answer, and whether they differ. Of equal answers to one item one is judged, for all of them.
-with landed as (
-    select * from {{ ref('stg_trials') }}
-),
-
-trials as (
-    select * from {{ ref('int_trials_identified') }}
-    where role is null
-),
-
-texts as (
-    select * from {{ ref('int_texts_judged') }}
-),
-
-judged_paradigms as (
+with judged_paradigms as (
     select distinct study, paradigm from {{ ref('stg_paradigms') }}
     where measured_from = 'judgement'
 ),
@@ -27,19 +14,14 @@ paradigms as (
     inner join {{ ref('int_versions_cited') }} as versions on judged_paradigms.study = versions.study
 ),
 
-originals as (
-    select study, judged as item, label from texts
-    where role = 'original'
-),
-
 answers as (
     select
         texts.study,
         landed.item,
         landed.response_text,
         min_by({{ struct_of({'label': 'texts.label', 'reason': 'texts.reason'}) }}, texts.judged) as judgement
-    from texts
-    inner join landed on texts.judged = landed.trial_id
+    from {{ ref('int_texts_judged') }} as texts
+    inner join {{ ref('stg_trials') }} as landed on texts.judged = landed.trial_id
     where texts.role = 'answer'
     group by all
 )
@@ -59,16 +41,18 @@ select
     not trials.is_quarantined and source_label is not null as is_counted,
     case
         when trials.status != 'answered' then coalesce(trials.reason, trials.status)
-        when originals.item is null then 'original_not_judged'
+        when originals.judged is null then 'original_not_judged'
         when originals.label is null then 'original_has_no_label'
         when answers.judgement is null then 'not_judged'
         else answers.judgement.reason
     end as reason
-from trials
+from {{ ref('int_trials_identified') }} as trials
 inner join paradigms on trials.study = paradigms.study and trials.paradigm = paradigms.paradigm
-left join originals on trials.study = originals.study and trials.item = originals.item
+left join {{ ref('int_texts_judged') }} as originals
+    on trials.study = originals.study and trials.item = originals.judged and originals.role = 'original'
 left join answers
     on
         trials.study = answers.study
         and trials.item = answers.item
         and trials.response_text = answers.response_text
+where trials.role is null

@@ -1,15 +1,11 @@
 -- One row per judgement that counts: which judge gave which label to which text, in which role, for which time; and the
 -- label that is correct where the text is an item of which that is known.
-with landed_items as (
-    select study, item, correct from {{ ref('stg_items') }}
-),
-
 -- a version that claims are about is a study of its own, of the same items
-items as (
-    select study, item, correct from landed_items
+with items as (
+    select study, item, correct from {{ ref('stg_items') }}
     union all
-    select distinct versions.cited_study as study, landed_items.item, landed_items.correct
-    from landed_items
+    select distinct versions.cited_study as study, landed.item, landed.correct
+    from {{ ref('stg_items') }} as landed
     inner join {{ ref('int_versions_cited') }} as versions using (study)
 )
 

@@ -1,14 +1,11 @@
 -- One row per published batch and technique whose trials are older than what the tables count: of a study's vignette,
 -- and of its technique, that is the highest version with published trials. What names no version has the first.
-with published as (
-    select batch_id from {{ ref('stg_batch_verdicts') }}
-    where is_published
-),
-
-asked as (
-    select distinct batch_id, study, vignette, technique from {{ ref('stg_trials') }}
-    semi join published using (batch_id)
-    anti join {{ ref('stg_withdrawn_trials') }} using (trial_id)
+with asked as (
+    select distinct trials.batch_id, trials.study, trials.vignette, trials.technique
+    from {{ ref('stg_trials') }} as trials
+    semi join {{ ref('stg_batch_verdicts') }} as verdicts
+        on trials.batch_id = verdicts.batch_id and verdicts.is_published
+    anti join {{ ref('stg_withdrawn_trials') }} as withdrawn on trials.trial_id = withdrawn.trial_id
 ),
 
 versions as (

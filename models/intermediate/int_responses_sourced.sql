@@ -3,11 +3,11 @@
 -- last answer as `sacd`, its first as `sacd_initial`. `as_recorded` holds every number that was recorded, under both
 -- response sources, `accepted` the answered trials that the gate did not quarantine, `without_suspects` those of them
 -- that it did not flag at all. Only the text of a recorded archive can say another number than was recorded.
-with trials as (
-    select * from {{ ref('int_trials_directed') }}
-),
-
-counted as (
+{% set keys = [
+    'study', 'domain', 'vignette', 'llm', 'technique', 'anchor_direction', 'anchor_value', 'temperature', 'row_set',
+    'response_source', 'has_all_answers', 'response', 'valid_min', 'valid_max',
+] %}
+with counted as (
     select
         study,
         domain,
@@ -28,7 +28,7 @@ counted as (
         valid_min,
         valid_max,
         count(*) as n_trials
-    from trials
+    from {{ ref('int_trials_directed') }}
     group by all
 ),
 
@@ -44,10 +44,6 @@ by_source as (
     {% endfor %}
 ),
 
-row_sets as (
-    select * from (values ('as_recorded'), ('accepted'), ('without_suspects')) as row_sets (row_set)
-),
-
 in_row_sets as (
     select
         {{ all_with({
@@ -55,7 +51,7 @@ in_row_sets as (
         }) }},
         row_set
     from by_source
-    cross join row_sets
+    cross join (values ('as_recorded'), ('accepted'), ('without_suspects')) as row_sets (row_set)
 ),
 
 answers as (
@@ -76,31 +72,16 @@ answers as (
 ),
 
 valid as (
-    select *, case when row_set = 'as_recorded' or is_accepted then response end as valid_response from answers
+    select {{ all_with({'response': "case when row_set = 'as_recorded' or is_accepted then response end"}) }}
+    from answers
     where
         (row_set = 'as_recorded' or not is_quarantined)
         and (row_set != 'without_suspects' or not is_flagged)
 )
 
 select
-    study,
-    domain,
-    vignette,
-    llm,
-    technique,
-    anchor_direction,
-    anchor_value,
-    temperature,
-    row_set,
-    response_source,
-    has_all_answers,
-    valid_response as response,
-    valid_min,
-    valid_max,
+    {{ keys | join(',\n    ') }},
     sum(n_trials)::bigint as n_trials
 from valid
-where technique != 'sacd_initial' or valid_response is not null
-{{ group_by([
-    'study', 'domain', 'vignette', 'llm', 'technique', 'anchor_direction', 'anchor_value', 'temperature', 'row_set',
-    'response_source', 'has_all_answers', 'valid_response', 'valid_min', 'valid_max',
-]) }}
+where technique != 'sacd_initial' or response is not null
+{{ group_by(keys) }}

@@ -1,28 +1,6 @@
 -- One row per scoring, variation, anchor and target that is published and not quarantined: what its source says now;
 -- of a question that several files hold, that of the standard anchors; with the LLM under its canonical id.
-with scores as (
-    select * from {{ ref('int_scores_landed') }}
-),
-
-versions as (
-    select * from {{ ref('int_versions_resolved') }}
-    where is_held
-),
-
-batches as (
-    select batch_id, version_id from {{ ref('stg_batches') }}
-),
-
-sources as (
-    select version_id, source_name from {{ source('raw', 'source_versions') }}
-),
-
-published as (
-    select batch_id from {{ ref('stg_batch_verdicts') }}
-    where is_published
-),
-
-flags as (
+with flags as (
     select trial_id as score_id, batch_id from {{ ref('stg_flagged_trials') }}
     where is_quarantined
 ),
@@ -31,22 +9,20 @@ withdrawn as (
     select trial_id as score_id from {{ ref('stg_withdrawn_trials') }}
 ),
 
-aliases as (
-    select alias, llm from {{ ref('llm_aliases') }}
-),
-
 held as (
     select
         scores.* exclude (batch_id),
         versions.batch_id,
         coalesce(aliases.llm, scores.llm_recorded) as llm,
         concat_ws('/', sources.source_name, scores.llm_recorded) as scoring_set
-    from scores
-    inner join versions on scores.record_id = versions.trial_id
-    semi join published on versions.batch_id = published.batch_id
-    left join batches on scores.batch_id = batches.batch_id
-    left join sources using (version_id)
-    left join aliases on scores.llm_recorded = aliases.alias
+    from {{ ref('int_scores_landed') }} as scores
+    inner join {{ ref('int_versions_resolved') }} as versions
+        on scores.record_id = versions.trial_id and versions.is_held
+    semi join {{ ref('stg_batch_verdicts') }} as verdicts
+        on versions.batch_id = verdicts.batch_id and verdicts.is_published
+    left join {{ ref('stg_batches') }} as batches on scores.batch_id = batches.batch_id
+    left join {{ source('raw', 'source_versions') }} as sources using (version_id)
+    left join {{ ref('llm_aliases') }} as aliases on scores.llm_recorded = aliases.alias
 ),
 
 -- the standard file and the one of other anchors both hold V0
@@ -61,9 +37,13 @@ of_one_scoring as (
 directed as (
     select
         *,
-        min(anchor) over (partition by study, scoring, variation) as lowest,
-        max(anchor) over (partition by study, scoring, variation) as highest
+        case anchor
+            when min(anchor) over one_variation then 'low'
+            when max(anchor) over one_variation then 'high'
+            else 'between'
+        end as anchor_direction
     from of_one_scoring
+    window one_variation as (partition by study, scoring, variation)
 )
 
 select
@@ -75,11 +55,7 @@ select
     directed.question,
     directed.evidence_from,
     directed.anchor_regime,
-    case
-        when directed.anchor = directed.lowest then 'low'
-        when directed.anchor = directed.highest then 'high'
-        else 'between'
-    end as anchor_direction,
+    directed.anchor_direction,
     directed.anchor,
     directed.target,
     directed.log_probability,

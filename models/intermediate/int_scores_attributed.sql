@@ -2,21 +2,13 @@
 -- and what each field of the prompt contributes to it. The Banzhaf value is the mean over the 8 coalitions of the other
 -- fields. The Shapley value is the mean over the sizes that these have, each size the mean over its 1, 3, 3 or 1
 -- coalitions; the four add up to the whole prompt less the empty one. Null where a coalition was not scored.
-with prompts as (
-    select * from {{ ref('stg_scored_prompts') }}
-),
-
-scores as (
-    select * from {{ ref('stg_target_scores') }}
-),
-
-joined as (
+with joined as (
     select
         prompts.* exclude (scoring, prompt_hash),
         scores.*,
         [3, 1, 1, 3] as parts  -- twelfths, by how many other fields are there
-    from prompts
-    inner join scores using (scoring, prompt_hash)
+    from {{ ref('stg_scored_prompts') }} as prompts
+    inner join {{ ref('stg_target_scores') }} as scores using (scoring, prompt_hash)
 )
 
 select

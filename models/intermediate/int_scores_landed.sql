@@ -1,15 +1,7 @@
 -- One row per score that was landed, whether recorded elsewhere or computed here. What bais scored it scored by two
 -- rules: `log_probability` is by that of document D, so that both can be compared; the aligned one stands beside it. A
 -- question in a chat is another `prompt`.
-with recorded as (
-    select * from {{ ref('stg_attribution_scores') }}
-),
-
-attributed as (
-    select * from {{ ref('int_scores_attributed') }}
-),
-
-aligned as (
+with aligned as (
     select
         scoring,
         variation,
@@ -17,7 +9,7 @@ aligned as (
         target,
         log_probability as aligned_log_probability,
         banzhaf_anchor as aligned_banzhaf_anchor
-    from attributed
+    from {{ ref('int_scores_attributed') }}
     where rule = 'aligned'
 ),
 
@@ -40,11 +32,11 @@ computed as (
             when variation like '%-S' then 'standard'
             when variation like '%-D' then 'different_anchors'
         end as anchor_regime
-    from attributed
+    from {{ ref('int_scores_attributed') }} as attributed
     left join aligned using (scoring, variation, anchor, target)
     where attributed.rule = 'published'
 )
 
-select * from recorded
+select * from {{ ref('stg_attribution_scores') }}
 union all by name
 select * from computed

@@ -1,12 +1,7 @@
 -- One row per trial, instrument and measure of how an answer covers its text: the similarities with the thirds of the
 -- text, and what follows from them. A third is favoured where it is nearer to the answer than the middle by more than
 -- the alpha of the instrument.
-with measurements as (
-    select * from {{ ref('stg_measurements') }}
-    where measure in ('similarity_beginning', 'similarity_middle', 'similarity_end')
-),
-
-thirds as (
+with thirds as (
     select
         study,
         trial_id,
@@ -16,7 +11,8 @@ thirds as (
         max(value) filter (where measure = 'similarity_end') as ending,
         {{ texts_joined('reason') }} as reason,
         {{ number_by_name(var('similarity_alphas'), "split_part(instrument, ':', 1)") }} as alpha
-    from measurements
+    from {{ ref('stg_measurements') }}
+    where measure in ('similarity_beginning', 'similarity_middle', 'similarity_end')
     group by all
 ),
 

@@ -6,13 +6,8 @@ with trials as (
     from {{ ref('stg_trials') }} as trials
     left join {{ ref('int_versions_resolved') }} as versions using (trial_id)
     where versions.is_held is distinct from false
-),
-
-published as (
-    select batch_id from {{ ref('stg_batch_verdicts') }}
-    where is_published
 )
 
 select trial_id, study, batch_id from trials
-semi join published using (batch_id)
+semi join {{ ref('stg_batch_verdicts') }} as verdicts on trials.batch_id = verdicts.batch_id and verdicts.is_published
 anti join {{ ref('int_prompts_outdated') }} using (batch_id, technique)

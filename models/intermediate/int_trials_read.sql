@@ -3,30 +3,12 @@
 -- keeps the number that it recorded, and where it has none its text still tells a refusal; with `reparsed` what a whole
 -- text states counts, and a cut one can tell a refusal, but no number. A collected text is always read. What a person
 -- has reread counts before all that. A choice or a label has no number, and a text is its own answer.
-with trials as (
+with joined as (
     select
         {{ all_but([
             'session_id', 'llm_returned', 'anchor_baseline', 'anchor_n_trials', 'replicate', 'prompt_hash', 'finished_at', 'line',
             'order_index',
-        ]) }}
-    from {{ ref('stg_trials') }}
-),
-
-texts as (
-    select * from {{ ref('int_texts_read') }}
-),
-
-labels as (
-    select * from {{ ref('int_labels_read') }}
-),
-
-cells as (
-    select * from {{ ref('int_cells_scaled') }}
-),
-
-joined as (
-    select
-        trials.*,
+        ], of='trials') }},
         coalesce(aliases.llm, trials.llm_recorded) as llm,
         coalesce(vignettes.domain, 'unknown') as domain,
         coalesce(vignettes.response_unit, 'unknown') as response_unit,
@@ -34,7 +16,7 @@ joined as (
         vignettes.valid_max,
         trials.source != 'recorded' as is_read,
         case when trials.answer_kind = 'text' and trials.response_text is not null then 'answered' end as status_of_text
-    from trials
+    from {{ ref('stg_trials') }} as trials
     left join {{ ref('llm_aliases') }} as aliases on trials.llm_recorded = aliases.alias
     left join {{ ref('int_vignettes_defined') }} as vignettes using (study, vignette)
 ),
@@ -56,13 +38,13 @@ told as (
         case when rereadings.response is null then texts.note_read else 'reread' end as note_read,
         case when joined.text_kept != 'cut' then texts.said end as said
     from joined
-    left join texts
+    left join {{ ref('int_texts_read') }} as texts
         on
             joined.response_text = texts.text
             and joined.response_unit = texts.response_unit
             and joined.is_look_back is not true
             and joined.answer_kind = 'number'
-    left join cells
+    left join {{ ref('int_cells_scaled') }} as cells
         on
             joined.study = cells.study
             and joined.vignette = cells.vignette
@@ -103,7 +85,7 @@ select
     {% endfor %}
     first_response not between coalesce(valid_min, '-inf') and coalesce(valid_max, 'inf') as is_first_out_of_range
 from told
-left join labels
+left join {{ ref('int_labels_read') }} as labels
     on
         told.study = labels.study
         and told.paradigm = labels.paradigm
@@ -111,5 +93,5 @@ left join labels
         and told.answer_kind = labels.answer_kind
         and told.options_shown is not distinct from labels.options_shown
         and told.answer_reading = labels.answer_reading
-left join texts as first_texts
+left join {{ ref('int_texts_read') }} as first_texts
     on told.first_text = first_texts.text and told.response_unit = first_texts.response_unit

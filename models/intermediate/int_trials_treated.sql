@@ -1,15 +1,8 @@
 -- One row per trial of a published batch, of any paradigm, with the direction of its anchor: as recorded, else against
 -- the LLM's own baseline, else (an LLM without a baseline) against its other anchors, else unknown.
-with baselines as (
-    select * from {{ ref('int_baselines_read') }}
-),
-
-trials as (
-    select * from {{ ref('int_trials_shown') }}
-),
-
-anchors as (
-    select study, vignette, llm, min(anchor_value) as lowest, max(anchor_value) as highest from trials
+with anchors as (
+    select study, vignette, llm, min(anchor_value) as lowest, max(anchor_value) as highest
+    from {{ ref('int_trials_shown') }}
     where not is_quarantined
     group by all
 )
@@ -26,6 +19,6 @@ select
         when trials.anchor_value >= anchors.highest then 'high'
         else 'unknown'
     end as anchor_direction
-from trials
-left join baselines using (study, vignette, llm)
+from {{ ref('int_trials_shown') }} as trials
+left join {{ ref('int_baselines_read') }} as baselines using (study, vignette, llm)
 left join anchors using (study, vignette, llm)

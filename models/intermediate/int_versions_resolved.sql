@@ -2,25 +2,25 @@
 -- else what took its place. The last version whose batch is published has the last word on an entry; that an entry is
 -- gone counts where the version is the whole of its source. A trial of which no version speaks is what it was when it
 -- came.
-with entries as (
-    select * from {{ ref('stg_version_entries') }}
-),
-
-published as (
-    select batch_id from {{ ref('stg_batch_verdicts') }}
-    where is_published
-),
-
-last_words as (
+with last_words as (
     select
         study,
         archive,
         source_name,
         entry,
         max_by({{ struct_of(['record_id', 'batch_id', 'version_id', 'ordinal']) }}, ordinal) as last_word
-    from entries
-    semi join published using (batch_id)
+    from {{ ref('stg_version_entries') }} as entries
+    semi join {{ ref('stg_batch_verdicts') }} as verdicts
+        on entries.batch_id = verdicts.batch_id and verdicts.is_published
     where record_id is not null or is_complete
+    group by all
+),
+
+fates as (
+    select entries.record_id as trial_id, max_by(last_word, last_word['ordinal']) as last_word
+    from {{ ref('stg_version_entries') }} as entries
+    left join last_words using (study, archive, source_name, entry)
+    where entries.record_id is not null
     group by all
 ),
 
@@ -28,14 +28,6 @@ held as (
     select last_word['record_id'] as trial_id, max_by(last_word['batch_id'], last_word['ordinal']) as batch_id
     from last_words
     where last_word['record_id'] is not null
-    group by all
-),
-
-fates as (
-    select entries.record_id as trial_id, max_by(last_word, last_word['ordinal']) as last_word
-    from entries
-    left join last_words using (study, archive, source_name, entry)
-    where entries.record_id is not null
     group by all
 )
 

@@ -1,25 +1,14 @@
 -- noqa: disable=LT02
 -- One row per study, llm, vignette, technique, anchor direction, arm and role: what became of every trial that was
 -- asked.
-with trials as (
-    select * from {{ ref('int_trials_treated') }}
-    where not is_quarantined and left_out_because is null
-)
-
+{% set keys = ['study', 'llm', 'domain', 'vignette', 'technique', 'anchor_direction', 'paradigm', 'arm', 'role'] %}
 select
-    study,
-    llm,
-    domain,
-    vignette,
-    technique,
-    anchor_direction,
-    paradigm,
-    arm,
-    role,
+    {{ keys | join(',\n    ') }},
     count(*) as n_asked,
     {% for status in ['answered', 'refused', 'unparsed', 'out_of_range', 'failed'] -%}
         count(*) filter (where status = '{{ status }}') as n_{{ status }},
     {% endfor -%}
     n_answered / n_asked as answered_share
-from trials
-{{ group_by(['study', 'llm', 'domain', 'vignette', 'technique', 'anchor_direction', 'paradigm', 'arm', 'role']) }}
+from {{ ref('int_trials_treated') }}
+where not is_quarantined and left_out_because is null
+{{ group_by(keys) }}

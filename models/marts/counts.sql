@@ -5,21 +5,9 @@
     'study', 'paradigm', 'measure', 'instrument', 'llm', 'vignette', 'item', 'technique', 'arm', 'anchor_value',
     'temperature', 'row_set', 'response_source',
 ] %}
-with responses as (
-    select * from {{ ref('int_responses_sourced') }}
-),
-
-outcomes as (
-    select * from {{ ref('int_outcomes_measured') }}
+with in_row_sets as (
+    select *, {{ a_row_each(["'accepted'", "'without_suspects'"]) }} as row_set from {{ ref('int_outcomes_measured') }}
     where not is_quarantined
-),
-
-paradigms as (
-    select study, paradigm, measure, measured_from, relative_to from {{ ref('stg_paradigms') }}
-),
-
-in_row_sets as (
-    select *, {{ a_row_each(["'accepted'", "'without_suspects'"]) }} as row_set from outcomes
 ),
 
 counted as (
@@ -44,7 +32,7 @@ counted as (
         valid_min,
         valid_max,
         n_trials
-    from responses
+    from {{ ref('int_responses_sourced') }}
     union all
     select
         study,
@@ -68,7 +56,7 @@ counted as (
         valid_max,
         1 as n_trials
     from in_row_sets
-    inner join paradigms using (study, paradigm, measure)
+    inner join {{ ref('stg_paradigms') }} using (study, paradigm, measure)
     where row_set = 'accepted' or not is_flagged
 )
 

@@ -1,6 +1,6 @@
 -- One row per study, llm, vignette, technique, anchor direction, temperature and day in UTC (null: not recorded): the
 -- mean response of that day, and the band in which 95 % of such means lie if the answers of all days are alike.
-with expected as (
+with banded as (
     select
         *,
         mean_response + sum_others / n_others as mean_others,
@@ -10,17 +10,11 @@ with expected as (
                     t_quantile(0.975, n_others - 1)
                     * sqrt(greatest(squares_others - power(sum_others, 2) / n_others, 0) / (n_others - 1))
                     * sqrt(1 / n_trials + 1 / n_others)
-        end as half_width
-    from {{ ref('int_days_compared') }}
-),
-
-banded as (
-    select
-        *,
+        end as half_width,
         mean_others - half_width as low,
         mean_others + half_width as high,
         abs(mean_response - mean_others) > half_width as is_outside
-    from expected
+    from {{ ref('int_days_compared') }}
 )
 
 select

@@ -1,15 +1,6 @@
 -- One row per recorded trial whose number is not the one that its whole text states, or whose cut text refuses, read by
 -- the same expression as collected answers.
-with trials as (
-    select * from {{ ref('int_trials_directed') }}
-    where
-        source = 'recorded'
-        and (text_kept != 'cut' or status_read = 'refused')
-        and status_read is not null
-        and number_recorded is distinct from number_read
-),
-
-placed as (
+with placed as (
     select
         *,
         number_recorded as response_recorded,
@@ -20,7 +11,12 @@ placed as (
             when place > 0 then substr(response_text, greatest(place - 40, 1)::bigint, 100)
             else right(response_text, 100)
         end as text_around
-    from trials
+    from {{ ref('int_trials_directed') }}
+    where
+        source = 'recorded'
+        and (text_kept != 'cut' or status_read = 'refused')
+        and status_read is not null
+        and number_recorded is distinct from number_read
 )
 
 select {{ declared_columns() }} from placed

@@ -1,18 +1,14 @@
 -- One row per study, evidence, set of scorings, llm and variation, and one over all variations of an LLM and over all
 -- LLMs (null): under how many specifications the direction of the shift is the published one, with p < .05.
-with effects as (
-    select * from {{ ref('anchor_effects') }}
-    -- these test behaviour as `published` and `normalised` do, and would count them twice
-    where specification not in ('shapley', 'normalised_t')
-),
-
-called as (
+with called as (
     select
         *,
         max(case when specification = 'published' then call_behaviour end)
             over (partition by study, scoring, variation) as published_call,
         contains(stars_behaviour, '**') and call_behaviour = published_call and call_behaviour != 'B0' as stands
-    from effects
+    from {{ ref('anchor_effects') }}
+    -- these test behaviour as `published` and `normalised` do, and would count them twice
+    where specification not in ('shapley', 'normalised_t')
 ),
 
 judged as (

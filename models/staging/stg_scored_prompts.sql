@@ -1,10 +1,5 @@
 -- One row per scoring, variation, anchor and coalition of the fields of a prompt: which prompt was scored for it.
-with source as (
-    select * from {{ source('raw', 'batches') }}
-    where source = 'scored'
-),
-
-defined as (
+with defined as (
     select
         batch_id,
         definition ->> '$.scoring' as scoring,
@@ -15,8 +10,8 @@ defined as (
                 '[{"anchor": "double", "anchor_direction": "varchar", "fields": ["varchar"], "prompt_hash": "varchar"}]'
             )
         ) as cell
-    from source
-    where json_exists(definition, '$.cells')
+    from {{ source('raw', 'batches') }}
+    where source = 'scored' and json_exists(definition, '$.cells')
 )
 
 select

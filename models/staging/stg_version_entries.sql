@@ -1,16 +1,15 @@
 -- One row per version and entry of which a version says something, be it by a row of its own, or by having brought a
 -- trial that later versions speak of: what trial the entry is then, and the batch whose verdict decides whether it
 -- counts.
-with trials as (
-    select * from {{ source('raw', 'trials') }}
-),
-
-batches as (
-    select * from {{ source('raw', 'batches') }}
-),
-
-source_versions as (
+with source_versions as (
     select * from {{ source('raw', 'source_versions') }}
+),
+
+landed as (
+    select batches.version_id, trials.trial_id, trials.batch_id, trials.source_file
+    from {{ source('raw', 'trials') }} as trials
+    inner join {{ source('raw', 'batches') }} as batches using (batch_id)
+    where batches.version_id is not null
 ),
 
 said as (
@@ -24,16 +23,8 @@ named as (
 ),
 
 brought as (
-    select
-        batches.version_id,
-        trials.trial_id as entry,
-        trials.trial_id as record_id,
-        trials.batch_id,
-        trials.source_file
-    from trials
+    select version_id, trial_id as entry, trial_id as record_id, batch_id, source_file from landed
     semi join named using (trial_id)
-    inner join batches using (batch_id)
-    where batches.version_id is not null
 ),
 
 entries as (

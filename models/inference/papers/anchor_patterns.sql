@@ -1,17 +1,5 @@
 -- One row per study, domain and llm: where a high anchor without a technique leaves it against its own baseline.
-with intervals as (
-    select * from {{ ref('intervals') }}
-    where
-        technique = 'no_technique' and anchor_direction = 'high' and metric = 'percent_of_baseline'
-        and weighting = 'llm' and row_set = 'accepted' and baseline_scope = 'pooled' and method = 'headline'
-        and llm is not null
-),
-
-llms as (
-    select llm, provider from {{ ref('llms') }}
-),
-
-classified as (
+with classified as (
     select
         *,
         estimate as percent_of_baseline,
@@ -25,8 +13,12 @@ classified as (
             when estimate > 100 then 'inflation'
             when estimate = 100 then 'none'
         end as pattern
-    from intervals
-    left join llms using (llm)
+    from {{ ref('intervals') }}
+    left join {{ ref('llms') }} using (llm)
+    where
+        technique = 'no_technique' and anchor_direction = 'high' and metric = 'percent_of_baseline'
+        and weighting = 'llm' and row_set = 'accepted' and baseline_scope = 'pooled' and method = 'headline'
+        and llm is not null
 )
 
 select {{ declared_columns() }} from classified

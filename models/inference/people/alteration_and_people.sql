@@ -1,20 +1,11 @@
 -- One row per study, llm (null = all), technique, kind of alteration, period and study of people (null = none): how
 -- often an LLM alters what it is given, and beside it what altered framing does to people.
-with framing as (
-    select * from {{ ref('framing_changes') }}
-),
-
-checks as (
+with checks as (
     select
         *,
         round((1 - strict_accuracy) * n_pairs) as n_wrong
     from {{ ref('fact_checks') }}
     where invalid_replies = 'wrong' and period in ('pre', 'post')
-),
-
-people as (
-    select * from {{ ref('human_choice_effects') }}
-    where method = 'gee_exchangeable'
 ),
 
 altered as (
@@ -29,7 +20,7 @@ altered as (
         phi_high as rate_high,
         n_labelled as n_seen,
         reason
-    from framing
+    from {{ ref('framing_changes') }}
     union all
     select
         study,
@@ -56,4 +47,5 @@ select
         concat_ws('; ', altered.reason, case when people.study is null then 'no_human_study' else people.reason end), ''
     ) as reason
 from altered
-left join people on altered.alteration = 'framing_changed'
+left join {{ ref('human_choice_effects') }} as people
+    on altered.alteration = 'framing_changed' and people.method = 'gee_exchangeable'

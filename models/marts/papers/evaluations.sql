@@ -4,34 +4,23 @@ with trials as (
     where not is_quarantined
 ),
 
-batches as (
-    select batch_id from {{ ref('stg_batches') }}
-    where definition ->> '$.answer_format' = 'story-001'
-),
-
-calls as (
-    select * from {{ ref('stg_calls') }}
-    where error is null
-),
-
 lines as (
     select trial_id, line -> '$.result' as result from {{ ref('stg_trials') }}
     where source = 'recorded' and json_exists(line, '$.params.prosecutorRecommendationMonths')
 ),
 
-measures as (
-    select * from (
-        values
-        ('prosecutor_evaluation', 'prosecutorEvaluation'),
-        ('defense_attorney_evaluation', 'defenseAttorneyEvaluation')
-    ) as measures (measure, key)
+measures (measure, key) as (
+    values
+    ('prosecutor_evaluation', 'prosecutorEvaluation'),
+    ('defense_attorney_evaluation', 'defenseAttorneyEvaluation')
 ),
 
 answers as (
     select trials.trial_id, string_agg(calls.response_text, ' ' order by calls.turn) as text
     from trials
-    inner join batches using (batch_id)
-    left join calls using (trial_id)
+    inner join {{ ref('stg_batches') }} as batches using (batch_id)
+    left join {{ ref('stg_calls') }} as calls on trials.trial_id = calls.trial_id and calls.error is null
+    where batches.definition ->> '$.answer_format' = 'story-001'
     group by all
 ),
 
@@ -49,24 +38,17 @@ judged as (
 
 valued as (
     select
-        trials.*,
+        trials.* exclude (reason),
         judged.measure,
         case
             when trials.status != 'answered' then null
             when judged.evaluation = 'too low' then -1.0
             when judged.evaluation = 'just right' then 0.0
             when judged.evaluation = 'too high' then 1.0
-        end::double as value
+        end::double as value,
+        case when trials.status != 'answered' then trials.reason when value is null then 'no_evaluation' end as reason
     from trials
     inner join judged using (trial_id)
-),
-
-with_reasons as (
-    select
-        * replace (
-            case when status != 'answered' then reason when value is null then 'no_evaluation' end as reason
-        )
-    from valued
 )
 
-select {{ declared_columns() }} from with_reasons
+select {{ declared_columns() }} from valued
