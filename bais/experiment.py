@@ -302,7 +302,7 @@ def render(
     definition = _study(study, protocol)
     design = Design(definition)
     vignette = _chosen(vignette, list(design.vignettes), "vignette")
-    paradigm = design.paradigm_of(vignette)
+    paradigm = design.paradigm_of(vignette) if design.paradigms else None
     if paradigm:
         arm = _chosen(arm, paradigm.arms, "arm")
         if condition is not None:

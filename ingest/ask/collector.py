@@ -397,10 +397,11 @@ class Collector:
     def _write_anchors(self, place, new, derived, base):
         """Write down what was decided of a place: in anchoring both directions, in a paradigm the arms that are new."""
         design, (llm, vignette, item) = self.design, place
-        rule, paradigm = design.rules[vignette], design.paradigm_of(vignette)
+        rule = design.rules[vignette]
         record = {"kind": "anchor", "llm": llm, "vignette": vignette}
         record["vignette_version"] = design.vignettes[vignette]["version"]
-        if paradigm:
+        if design.paradigms:
+            paradigm = design.paradigm_of(vignette)
             version, _ = design.version(vignette, NO_TECHNIQUE, False, paradigm.relative_to)
             record |= {"item": item, "paradigm": paradigm.paradigm, "prompt_version": version, "arms": new}
             rule = {arm: rule[arm] for arm in new}
@@ -635,7 +636,7 @@ class Collector:
         cell, failed = trial.cell, bool(last and last["error"])
         text, status, reason = _came_to(script, replies, last, calls, problem)
         version, template = self.design.version(*cell.asked_with)
-        anchor = self.anchors.get(cell.place, {}).get(cell.arm or cell.anchor_direction)
+        anchor = self.anchors.get(cell.place, {}).get(cell.in_arm)
         rule = self.design.rules[cell.vignette].get(cell.arm) if cell.arm else anchor and anchor["rule"]
         record = {
             "kind": "trial", "trial_id": trial.trial_id, "session": self.session, "study": self.study.study,

@@ -287,8 +287,8 @@ class _Places:
 
     def _decided(self, cell):
         """Return the anchors that the rule of today gave: more than one where a baseline was mended in between."""
-        direction = cell.arm or cell.anchor_direction
-        hangs = self.design.hangs_on_answers(cell.vignette, cell.arm)
+        direction = cell.in_arm
+        hangs = self.design.hangs_on_answers(cell.vignette, direction)
         if hangs and not self.is_derived and direction not in self.anchors.get(cell.place, {}):
             derived, self.is_derived = derived_anchors(self.design), True
             places = {**derived, **self.anchors}
@@ -315,8 +315,8 @@ class _Places:
 
 def _techniques(design, vignette, is_anchored):
     """Return the techniques that a vignette is asked with: in anchoring, with an anchor or without."""
-    if not (design.paradigms or is_anchored):
-        return design.plain_techniques(vignette)
+    if not design.paradigms:
+        return design.techniques_of(vignette) if is_anchored else design.plain_techniques(vignette)
     base = [NO_TECHNIQUE] if design.base_of(vignette) else []
     return [*dict.fromkeys([*base, *design.techniques_of(vignette)])]
 

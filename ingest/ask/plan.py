@@ -115,8 +115,8 @@ def _rows(design, replicates, prices):
 def _conditions(design, vignette):
     """Yield the techniques that a vignette is asked with, by what a plan calls them, with a cell for each arm."""
     plain, techniques = design.plain_techniques(vignette), design.techniques_of(vignette)
-    if paradigm := design.paradigm_of(vignette):
-        base = paradigm.relative_to
+    paradigm, base = design.paradigm_of(vignette), design.base_of(vignette)
+    if design.paradigms:
         for technique in dict.fromkeys([*(plain if base else ()), *techniques]):
             arms = [arm for arm in paradigm.arms if technique in (plain if arm == base else techniques)]
             yield technique, [Cell("", vignette, technique, arm=arm) for arm in arms]
@@ -128,7 +128,7 @@ def _conditions(design, vignette):
     n_baselines = plain.count(NO_TECHNIQUE)
     yield from unanchored[:n_baselines]
     for technique in techniques:
-        yield technique, [Cell("", vignette, technique, direction, 10) for direction in design.anchors_of(vignette)]
+        yield technique, [Cell("", vignette, technique, direction, 10) for direction in paradigm.anchors]
     yield from unanchored[n_baselines:]
 
 
@@ -136,7 +136,7 @@ def _beyond_context(design):
     """Count, by LLM, the trials of paradigms whose first question is too long for it; judgements are not looked at."""
     n_beyond, n_replicates = collections.Counter(), design.study.stopping_rule.minimum
     llms = [llm for llm in design.study.llms if llm.llm in context_windows()]
-    for vignette, llm in itertools.product(design.vignettes if design.paradigms else (), llms):
+    for vignette, llm in itertools.product(design.vignettes, llms):
         paradigm = design.paradigm_of(vignette)
         # a text that fills less than half of the window leaves room for what else is said
         half = context_windows()[llm.llm] / 2
@@ -152,7 +152,7 @@ def _beyond_context(design):
 def _nothing_to_ask(design):
     """List, by why nothing can be asked about them, the items of which a technique has no text to show."""
     problems = collections.defaultdict(dict)
-    for vignette in design.vignettes if design.paradigms else ():
+    for vignette in design.vignettes:
         paradigm = design.paradigm_of(vignette)
         names = design.techniques_of(vignette)
         alike = [name for name in names if not design.techniques[name].get("steps")]  # they say all of the text

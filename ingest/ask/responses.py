@@ -266,8 +266,8 @@ def baseline_offences(path: Path, design: Design, n_first: int) -> list[Offence]
                     llm, vignette, item, trial_id, text, status, response,
                     found.if_grouped is not null as is_dotted
                 from answers inner join bases using (vignette)
-                where technique = 'no_technique' and anchor_value is null and answers.arm is not distinct from bases.arm
-                    and judged is null and {OF_PARADIGM}
+                where technique = 'no_technique' and anchor_value is null and judged is null
+                    and coalesce(answers.arm, anchor_direction) = bases.arm and {OF_PARADIGM}
                     and replicate < ? and attempt_of is null and status not in ('withdrawn', 'failed')
             ),
 

@@ -98,12 +98,13 @@ class Judging(Part):
         """Return the judges with the words that hung on a reading once; None where they have their own."""
         return self.model_copy(update={"asked": ASKED_BEFORE["label"]}) if self.asked is None else None
 
-    def script(self, role: str, item: Item | None = None, text: str | None = None) -> "JudgeScript":
-        """Return what a judge is told; without a text and an item, the words that all texts share."""
+    def script(self, role: str, item: Item | None = None, text: str | None = None) -> Script:
+        """Return what a judge is told, in one turn; without a text and an item, the words that all texts share."""
         form = ASKED["label"] if self.asked is None else self.asked
         form = fill(form, {"labels": ", ".join(self.labels)})
         words = {**(item.fields if item else {}), **({} if text is None else {"text": text})}
-        return JudgeScript("\n\n".join(part for part in (fill(self.asked_of(role), words), form) if part))
+        said = "\n\n".join(part for part in (fill(self.asked_of(role), words), form) if part)
+        return Script({}, {"turns": ["{said}"]}, {"said": said}, "")  # what a text says is not searched for braces
 
     def prompt_version(self, role: str) -> tuple[str, str]:
         """Return the hash of the words that all texts share in a role, and the words."""
@@ -117,11 +118,3 @@ class Judging(Part):
                 "answer_reading": self.reading, "labels": json.dumps(self.labels, ensure_ascii=False),
             }
         ]  # fmt: skip
-
-
-class JudgeScript(Script):
-    """All that a judge is told, in one turn; what a text says is not searched for braces."""
-
-    def __init__(self, text: str):
-        self.turns, self.rounds = ["{said}"], None
-        self.words = {"said": text}

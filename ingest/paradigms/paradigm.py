@@ -6,11 +6,12 @@ import itertools
 import json
 import math
 import string
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from ingest.paradigms.items import Item, Items
 from ingest.paradigms.thirds import MEASUREMENTS
@@ -404,11 +405,11 @@ class Paradigm(Part):
         return given
 
     @model_validator(mode="after")
-    def _fits_together(self):
+    def _fits_together(self, info: ValidationInfo):
         names = [entry.vignette for entry in self.vignettes]
         for key, named in (("arms", self.arms), ("vignettes", names)):
             refuse_twice(key, named)
-        if self.paradigm == ANCHORING:
+        if self.paradigm == ANCHORING and not (info.context or {}).get("is_shipped"):
             raise ValueError(
                 f"paradigm: {ANCHORING} is that of a study that names none; give yours another name, and begin with "
                 f"what `bais show {ANCHORING}` prints"
@@ -802,8 +803,7 @@ class Paradigm(Part):
 
     def version(self, vignette: dict, technique: dict, arm: str, answer_format: str | None = None) -> tuple[str, str]:
         """Return the hash of the template of a vignette, a technique and an arm, and the template."""
-        script = ArmScript(vignette, technique, arm, None, None, self.asked(answer_format))
-        return versioned(script, vignette, technique)
+        return versioned(arm_script(vignette, technique, arm, self.asked(answer_format)), vignette, technique)
 
     def rows(self) -> list[dict]:
         """Return what a model needs to know of the paradigm: a row for each measure."""
@@ -853,60 +853,38 @@ class Paradigm(Part):
         ]
 
 
-class ArmScript(Script):
-    """All that is said in a trial of one vignette, technique, arm and item.
+def arm_script(
+    vignette: dict, technique: dict, arm: str, answer_format: str, item: Item | None = None,
+    option_order: Sequence[str] | None = None, facts: dict[str, str] | None = None, anchor: float | str | None = SLOT,
+) -> Script:  # fmt: skip
+    """Return what is said of a vignette, as `Paradigm.full_vignette` gives it, in an arm.
 
-    Parameters
-    ----------
-    vignette : dict
-        As `Paradigm.full_vignette` gives it.
-    technique : dict
-        As in the YAML file; its turns stand in the place of the arm's turn that holds the opening.
-    arm : str
-    item : Item or None
-        Without one, the braces that its fields fill stay as they are.
-    option_order : list of str or None
-        The ids of the options in the order of their letters; without it `{options}` stays as it is.
-    asked : str
-        What is said of the form of the answer.
-    facts : dict of str to str, optional
-        What is known of the LLM.
-    anchor : float, None or SLOT
-        The number of the arm's anchor, where it has one.
+    Without an item the braces that its fields fill stay as they are, and so does `{options}` without the ids of the
+    options in the order of their letters. `anchor` is the number of the arm's anchor, where it has one.
     """
-
-    def __init__(self, vignette, technique, arm, item, option_order, answer_format, facts=None, anchor=SLOT):
-        treatment = vignette["arms"][arm]
-        fields = dict(item.fields) if item else {}
-        if "anchor" in treatment:
-            anchor = ArmAnchor.model_validate(treatment["anchor"]).text(SLOT if anchor is None else anchor)
-            fields["anchor"] = fill(anchor, fields)
-        texts = {**vignette.get("words", {}), **treatment.get("words", {})}
-        words = {**{name: fill(text, fields) for name, text in texts.items()}, **fields}
-        self.options = {name: fill(text, fields) for name, text in treatment.get("options", {}).items()}
-        if option_order is not None:
-            shown = zip(LETTERS, option_order, strict=False)
-            words["options"] = "\n".join(f"{letter}. {self.options[name]}" for letter, name in shown)
-        words["answer_format"] = answer_format
-        self.words, self.turns = words, []
-        parts = self._fill_parts(vignette, {"second_anchor"} if "anchor" in treatment else {"anchor", "second_anchor"})
-        opening = "\n\n".join(filter(None, [*parts, answer_format]))
-        for number, turn in enumerate(treatment["turns"]):
-            if "opening" in placeholders(turn):
-                words["opening"] = fill(turn, {**words, "opening": opening})
-                self.turns += technique.get("turns", [])
-            else:
-                words[f"arm_turn_{number}"] = fill(turn, words)  # filled here, so that no item is searched for braces
-                self.turns.append(f"{{arm_turn_{number}}}")
-        field = vignette.get("text_field")
-        text = words["case_text"] if field is None else fields.get(field, "") if item else f"{{{field}}}"
-        self._take_technique(technique, text, facts, fill(vignette.get("system", ""), words))
-        if field is not None and not text.strip():
-            self.problem = EMPTY
-
-    def template(self) -> dict:
-        """Return all that a trial can be asked with: fields of items, the options' order and replies are slots."""
-        return super().template() | ({"options": self.options} if self.options else {})
+    treatment = vignette["arms"][arm]
+    fields, unsaid = dict(item.fields) if item else {}, {"second_anchor"}
+    if "anchor" in treatment:
+        anchor = ArmAnchor.model_validate(treatment["anchor"]).text(SLOT if anchor is None else anchor)
+        fields["anchor"] = fill(anchor, fields)
+    else:
+        unsaid.add("anchor")
+    texts = {**vignette.get("words", {}), **treatment.get("words", {})}
+    words = {**{name: fill(text, fields) for name, text in texts.items()}, **fields}
+    options = {name: fill(text, fields) for name, text in treatment.get("options", {}).items()}
+    if option_order is not None:
+        shown = zip(LETTERS, option_order, strict=False)
+        words["options"] = "\n".join(f"{letter}. {options[name]}" for letter, name in shown)
+    field = vignette.get("text_field")
+    text = fields.get(field, "") if item else f"{{{field}}}"
+    subject = fill(vignette["case"], {**words, "answer_format": answer_format}) if field is None else text
+    script = Script(
+        vignette, technique, words, answer_format, unsaid=unsaid, turns=treatment["turns"], options=options,
+        subject=subject, facts=facts,
+    )  # fmt: skip
+    if field is not None and not text.strip():
+        script.problem = EMPTY
+    return script
 
 
 @cache
@@ -921,10 +899,25 @@ def paradigm_text(name: str) -> str | None:
 
 
 @cache
+def anchoring() -> Paradigm:
+    """Return the paradigm of a study that names none."""
+    return Paradigm.model_validate(read_yaml(paradigm_text(ANCHORING), ANCHORING)[1], context={"is_shipped": True})
+
+
+def anchoring_by(rule: dict[str, dict[str, float]], has_base: bool) -> Paradigm:
+    """Return anchoring with the anchors of a study's rule, and without its base where a study leaves that away."""
+    ((kind, numbers),) = rule.items()
+    base = anchoring().relative_to
+    anchors = {
+        arm: ArmAnchor(of=base, times=number) if kind == "proportional" else ArmAnchor(value=number)
+        for arm, number in numbers.items()
+    }
+    return anchoring().model_copy(update={"anchors": anchors, "relative_to": base if has_base else None})
+
+
 def multiples_of_anchoring() -> dict[str, float]:
     """Return what the anchors of anchoring are as multiples of the LLM's own baseline, by direction."""
-    arms = read_yaml(paradigm_text(ANCHORING), ANCHORING)[1]["arms"]
-    return {arm: content["anchor"]["times"] for arm, content in arms.items() if content}
+    return {arm: anchor.times for arm, anchor in anchoring().anchors.items()}
 
 
 class WrongItems(Exception):

@@ -112,17 +112,24 @@ def round_half_up(value: float, factor: float = 1.0) -> float:
 
 
 class Script:
-    """All that is said in a trial of one vignette, technique and anchor.
+    """All that is said in a trial of one vignette and technique.
 
     Parameters
     ----------
     vignette, technique : dict
         As in the YAML files.
-    anchor : float, None or SLOT
-    second_anchor : float or None
-        In anchored conditions, a further number, such as the defence's demand.
+    words : dict of str to str
+        What fills the braces of the vignette and the technique: words, numbers and fields of an item.
     answer_format : str
-        A key of `ANSWER_FORMATS`, or the words themselves.
+        What is said of the form of the answer.
+    unsaid : set of str
+        The parts of the vignette that are not said.
+    turns : list of str
+        The turns of an arm; those of the technique stand in the place of the one that holds the opening.
+    options : dict of str to str, optional
+        The options of a choice, by their ids.
+    subject : str, optional
+        The text that the steps of a technique are about; all of the vignette but its question if not given.
     facts : dict of str to str, optional
         What is known of the LLM that is asked, such as its `knowledge_cutoff`.
 
@@ -132,33 +139,30 @@ class Script:
         Why nothing can be asked, such as `empty_text`.
     """
 
-    decoding = None  # what a technique does to how an LLM writes; judges are asked without one
     steps = problem = None
-    system = ""
 
-    def __init__(self, vignette, technique, anchor=None, second_anchor=None, answer_format="text", facts=None):
-        self.turns = technique.get("turns", [])
-        form = fill(ANSWER_FORMATS.get(answer_format, answer_format), vignette)
-        numbers = {"anchor": anchor, "second_anchor": None if anchor is None else second_anchor}
-        filled = {name: as_number(value) for name, value in numbers.items() if value is not None}
-        self.words = {**vignette.get("words", {}), **filled, "answer_format": form}
-        parts = self._fill_parts(vignette, numbers.keys() - filled.keys())
-        self.words["opening"] = _paragraphs(*parts, form)
-        self._take_technique(technique, _paragraphs(*parts[:-1]), facts)
-
-    def _fill_parts(self, vignette, unsaid):
-        """Fill in the parts of a vignette, but for those that are not said, and return them in their order."""
+    def __init__(
+        self, vignette, technique, words, answer_format, *, unsaid=(), turns=("{opening}",), options=None, subject=None,
+        facts=None,
+    ):  # fmt: skip
+        self.words, self.turns, self.options = {**words, "answer_format": answer_format}, [], options
+        parts = []
         for part in PARTS:
-            self.words[f"{part}_text"] = "" if part in unsaid else fill(vignette.get(part) or "", self.words)
-        return [self.words[f"{part}_text"] for part in PARTS]
-
-    def _take_technique(self, technique, item, facts, system=""):
-        """Take what a technique says in rounds, or in steps about the text of an item, and to whom."""
+            parts.append("" if part in unsaid else fill(vignette.get(part) or "", self.words))
+            self.words[f"{part}_text"] = parts[-1]
+        opening = _paragraphs(*parts, answer_format)
+        for number, turn in enumerate(turns):
+            if "opening" in placeholders(turn):
+                self.words["opening"] = fill(turn, {**self.words, "opening": opening})
+                self.turns += technique.get("turns", [])
+            else:  # filled here, so that no item is searched for braces
+                self.words[f"arm_turn_{number}"] = fill(turn, self.words)
+                self.turns.append(f"{{arm_turn_{number}}}")
         self.rounds, self.decoding = technique.get("rounds"), technique.get("decoding")
         if "steps" in technique:
-            self.steps = Steps(technique, item, facts or {})
+            self.steps = Steps(technique, _paragraphs(*parts[:-1]) if subject is None else subject, facts or {})
             self.problem = self.steps.problem
-        self.system = technique.get("system") or system
+        self.system = technique.get("system") or fill(vignette.get("system", ""), self.words)
 
     def next_turn(self, replies: list[str]) -> "Turn | None":
         """Say what to send after the replies so far, or that the trial is complete."""
@@ -212,7 +216,7 @@ class Script:
         return Turn(step, n, contents[-1], messages)
 
     def template(self) -> dict:
-        """Return all that a trial can be asked with: the known words are filled in, replies are slots."""
+        """Return all that a trial can be asked with: what is known is filled in, and the rest are slots."""
         template = {"turns": [self._said(turn, "") for turn in self.turns]}
         if self.rounds:
             texts = {step: self._said(self.rounds[step], "{text}") for step in STEPS}
@@ -225,6 +229,8 @@ class Script:
             template["of_steps"] = self.steps.template()
         if self.system:
             template["system"] = fill(self.system, self.words)
+        if self.options:
+            template["options"] = self.options
         return template
 
     def _said(self, template, text):
@@ -244,11 +250,23 @@ class Script:
         return 3, 2 + 3 * self.rounds["most"]
 
 
+def anchored_script(
+    vignette: dict, technique: dict, anchor: float | str | None = None, second_anchor: float | None = None,
+    answer_format: str = "text", facts: dict[str, str] | None = None,
+) -> Script:  # fmt: skip
+    """Return what is said of a vignette with an anchor, which may be the slot of one, and one that follows it."""
+    numbers = {"anchor": anchor, "second_anchor": None if anchor is None else second_anchor}
+    filled = {name: as_number(number) for name, number in numbers.items() if number is not None}
+    form = fill(ANSWER_FORMATS.get(answer_format, answer_format), vignette)
+    words = {**vignette.get("words", {}), **filled}
+    return Script(vignette, technique, words, form, unsaid=numbers.keys() - filled.keys(), facts=facts)
+
+
 def prompt_version(
     vignette: dict, technique: dict, answer_format: str, second_anchor: float | None = None, *, is_anchored: bool = True
 ) -> tuple[str, str]:
     """Return the template of a trial, with the versions of its vignette and technique, and a hash of it."""
-    script = Script(vignette, technique, SLOT if is_anchored else None, second_anchor, answer_format)
+    script = anchored_script(vignette, technique, SLOT if is_anchored else None, second_anchor, answer_format)
     return versioned(script, vignette, technique)
 
 

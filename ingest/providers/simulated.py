@@ -86,12 +86,12 @@ class Simulated:
             return ELABORATION
         is_first = step == "initial" or (step == "turn" and n_turns > 1 and question.turn == 0)
         technique = "no_technique" if is_first else cell.technique
-        answer = self.design.paradigm_of(cell.vignette).answer if cell.arm else None
-        if answer and answer.kind != "number":
+        answer = self.design.paradigm_of(cell.vignette).answer
+        if answer.kind != "number":
             reply = self._chosen(truth, question, technique)
         else:
             reply = self._answer(truth, cell, technique, self._chance(question, f"{question.turn}"))
-        return f"I have thought about it.\n{answer.answer_after} {reply}" if answer and answer.answer_after else reply
+        return f"I have thought about it.\n{answer.answer_after} {reply}" if answer.answer_after else reply
 
     def _story_answer(self, question, truth):
         """Answer as story 001 wants it: one object, or a part of it in each of three turns."""

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from ingest.paradigms.items import Item
 from ingest.paradigms.judges import Judged
-from ingest.paradigms.paradigm import AS_WRITTEN, NO_TECHNIQUE, ArmAnchor, ArmScript, Paradigm
-from ingest.prompts import Script, prompt_version, shipped, template_hash, template_of
+from ingest.paradigms.paradigm import AS_WRITTEN, NO_TECHNIQUE, Paradigm, arm_script
+from ingest.prompts import Script, anchored_script, prompt_version, shipped, template_hash, template_of
 from ingest.studies.llms import facts_of
 from ingest.studies.parts import is_for
 from ingest.studies.study import Study
@@ -38,6 +38,11 @@ class Cell(NamedTuple):
     item: str | None = None
     judged: str | None = None
     role: str | None = None
+
+    @property
+    def in_arm(self) -> str:
+        """Return the arm; in anchoring that is the direction of the anchor."""
+        return self.arm or self.anchor_direction
 
     @property
     def asked_with(self) -> tuple[str, str, bool, str | None]:
@@ -109,7 +114,8 @@ class Design:
         self.paradigms = {paradigm.paradigm: paradigm for paradigm in getattr(study, "paradigm", ())}
         self.items = {item.item: item for paradigm in self.paradigms.values() for item in paradigm.all_items}
         self.judges = getattr(study, "judges", None)
-        self.rules = {vignette: self._rule(vignette) for vignette in self.vignettes}
+        self.rules = {name: study.rule_of(vignette) for name, vignette in self.vignettes.items()}
+        self._paradigms = {name: study.paradigm_of(vignette) for name, vignette in self.vignettes.items()}
         self._versions = {}
         self._older = collections.defaultdict(list)
         self._asked = ((), ())
@@ -162,7 +168,7 @@ class Design:
         blocks = [
             self._block(vignette, [self.base_of(vignette)], [NO_TECHNIQUE], [llm])
             for llm, vignette in itertools.product(self._llms, self.vignettes)
-            if (self.hangs_on_answers(vignette) if self.paradigms else self.study.baselines)
+            if self.base_of(vignette)
         ]
         return Grid(blocks, self._cell_of_arm)
 
@@ -211,7 +217,7 @@ class Design:
         """Return a cell; in anchoring an arm is the direction of its anchor."""
         if self.paradigms:
             return Cell(llm, vignette, technique, "none", value, temperature, arm, item)
-        return Cell(llm, vignette, technique, arm or "none", value, temperature)
+        return Cell(llm, vignette, technique, arm, value, temperature)
 
     @property
     def _llms(self):
@@ -219,53 +225,38 @@ class Design:
 
     def items_of(self, vignette: str) -> list[str | None]:
         """Return the items that a vignette is asked with; None where it stands for itself."""
-        paradigm = self.paradigm_of(vignette)
-        return [item.item for item in (paradigm.all_items if paradigm else ())] or [None]
+        return [item.item for item in self.paradigm_of(vignette).all_items] or [None]
 
     def anchor_places(self) -> list[tuple]:
         """Return each LLM, vignette and item that anchors are decided for."""
         names = [name for name in self.vignettes if self.arms_to_decide(name)]
         return [(llm, name, item) for name in names for llm in self._llms for item in self.items_of(name)]
 
-    def anchors_of(self, vignette: str) -> dict[str, ArmAnchor]:
-        """Return the anchors of a vignette by arm: in anchoring, by direction."""
-        if paradigm := self.paradigm_of(vignette):
-            return paradigm.anchors
-        ((kind, numbers),) = self.rules[vignette].items()
-        return {
-            direction: ArmAnchor(of="none", times=number) if kind == "proportional" else ArmAnchor(value=number)
-            for direction, number in numbers.items()
-        }
-
     def hangs_on_answers(self, vignette: str, arm: str | None = None) -> bool:
         """Tell whether the anchors of a vignette, or that of an arm, are known only when baselines are answered."""
-        anchors = self.anchors_of(vignette)
-        named = anchors.values() if arm is None else filter(None, [anchors.get(arm)])
-        return any(anchor.hangs_on_answers for anchor in named)
+        anchors = self.paradigm_of(vignette).anchors.items()
+        return any(anchor.hangs_on_answers for name, anchor in anchors if arm in (None, name))
 
     def arms_to_decide(self, vignette: str) -> list[str]:
         """Return the directions or arms of a vignette whose anchors are decided while it is asked."""
-        anchors = self.anchors_of(vignette)
+        anchors = self.paradigm_of(vignette).anchors
         return [arm for arm in anchors if anchors[arm].hangs_on_answers or not self.paradigms]
 
     def base_of(self, vignette: str) -> str | None:
-        """Return the arm of a vignette that is asked first; None in anchoring."""
-        paradigm = self.paradigm_of(vignette)
-        return paradigm.relative_to if paradigm else None
+        """Return the arm of a vignette that is asked first."""
+        return self.paradigm_of(vignette).relative_to
 
     def plain_techniques(self, vignette: str) -> list[str]:
         """Return the techniques that are asked in the arm that others hang on: mostly none is."""
-        has_base = self.base_of(vignette) or self.study.baselines
         unanchored = [name for name in self.techniques_of(vignette) if self._is_also_unanchored(name)]
-        return [*dict.fromkeys([NO_TECHNIQUE, *unanchored] if has_base else unanchored)]
+        return [*dict.fromkeys([NO_TECHNIQUE, *unanchored] if self.base_of(vignette) else unanchored)]
 
     def _is_also_unanchored(self, technique):
         return self.techniques[technique].get("is_also_unanchored", False)
 
     def techniques_of(self, vignette: str) -> list[str]:
         """Return the techniques that a vignette is asked with in the other arms."""
-        paradigm = self.paradigm_of(vignette)
-        kind = paradigm.answer.kind if paradigm else "number"
+        kind = self.paradigm_of(vignette).answer.kind
         return [name for name, technique in self.techniques.items() if is_for(technique, kind)]
 
     def judgement_cells(self, judged: Mapping[str, Judged]) -> Sequence[Cell]:
@@ -312,14 +303,15 @@ class Design:
         """Return what a vignette can be asked with: whether anchored, and in which arm; of judgements, the roles."""
         if self.judges and vignette == self.judges.paradigm:
             return [(False, role) for role in self.judges.roles]
-        paradigm = self.paradigm_of(vignette)
-        if not paradigm:
+        if not self.paradigms:
             return [(False, None), (True, None)]
+        paradigm = self.paradigm_of(vignette)
         return [(arm in paradigm.anchors and not paradigm.anchors[arm].words, arm) for arm in paradigm.arms]
 
-    def paradigm_of(self, vignette: str) -> Paradigm | None:
-        """Return the paradigm that a vignette belongs to; None in anchoring."""
-        return self.paradigms.get(self.vignettes[vignette].get("paradigm"))
+    def paradigm_of(self, vignette: str) -> Paradigm:
+        """Return the paradigm that a vignette belongs to, as it is asked."""
+        paradigm = self._paradigms[vignette]
+        return self.paradigms.get(paradigm.paradigm, paradigm)
 
     def option_order(self, cell: Cell, replicate: int) -> tuple[str, ...] | None:
         """Return the ids of the options in the order in which a trial shows them; None where it shows none.
@@ -349,7 +341,7 @@ class Design:
         anchors = {}
         for place in self.anchor_places():
             if (baseline := baselines.get(place)) or not self.hangs_on_answers(place[1]):
-                of_arms = self.anchors_of(place[1])
+                of_arms = self.paradigm_of(place[1]).anchors
                 numbers = {arm: of_arms[arm].number(baseline) for arm in self.arms_to_decide(place[1])}
                 numbers |= decided.get(place, {})
                 if self._are_told_apart(place[1], numbers):
@@ -358,16 +350,16 @@ class Design:
 
     def anchor_value(self, cell: Cell, anchors: Mapping[tuple, dict]) -> float | None:
         """Return the anchor that a cell has, given those that were decided of each place by direction or arm."""
-        if cell.arm and not self.hangs_on_answers(cell.vignette, cell.arm):
-            anchor = self.paradigm_of(cell.vignette).anchors.get(cell.arm)
-            return anchor.number() if anchor else None
-        return anchors.get(cell.place, {}).get(cell.arm or cell.anchor_direction)
+        anchor = self.paradigm_of(cell.vignette).anchors.get(cell.in_arm)
+        if anchor and anchor.hangs_on_answers:
+            return anchors.get(cell.place, {}).get(cell.in_arm)
+        return anchor and anchor.number()
 
     def _are_told_apart(self, vignette, numbers):
         """Tell whether the two prompts of each contrast say something else, with these anchors."""
-        paradigm = self.paradigm_of(vignette)
-        if paradigm is None:
+        if not self.paradigms:
             return numbers["low"] < numbers["high"]
+        paradigm = self.paradigm_of(vignette)
 
         def words(arm):
             anchor = paradigm.anchors.get(arm)
@@ -451,24 +443,16 @@ class Design:
             and record["rule"].get(arm) == self.rules[vignette].get(arm)
         )
 
-    def _rule(self, vignette):
-        """Return the rule that gives the anchors of a vignette: in a paradigm, by arm."""
-        if paradigm := self.paradigm_of(vignette):
-            return {arm: anchor.model_dump(exclude_none=True) for arm, anchor in paradigm.anchors.items()}
-        return self.vignettes[vignette].get("anchors") or self.study.anchors.model_dump(exclude_none=True)
-
     def _technique(self, name):
         return self.techniques.get(name) or shipped("techniques")[name]  # a baseline is asked without a technique
 
     def script(self, cell: Cell, option_order: Sequence[str] | None = None) -> Script:
         """Return what is said in a trial of a cell."""
-        vignette, technique = self.vignettes[cell.vignette], self._technique(cell.technique)
+        words, facts = (self.vignettes[cell.vignette], self._technique(cell.technique)), facts_of(cell.llm)
         if cell.arm:
             form, item = self.paradigm_of(cell.vignette).asked(self.study.answer_format), self.items.get(cell.item)
-            facts = facts_of(cell.llm)
-            return ArmScript(vignette, technique, cell.arm, item, option_order, form, facts, cell.anchor_value)
-        second = self.study.second_anchor if cell.anchor_value is not None else None
-        return Script(vignette, technique, cell.anchor_value, second, self.study.answer_format, facts_of(cell.llm))
+            return arm_script(*words, cell.arm, form, item, option_order, facts, cell.anchor_value)
+        return anchored_script(*words, cell.anchor_value, self.study.second_anchor, self.study.answer_format, facts)
 
 
 def anchors_in(record: dict) -> dict[str, float]:

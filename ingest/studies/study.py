@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from ingest.paradigms.judges import Judging
-from ingest.paradigms.paradigm import ANCHORING, NO_TECHNIQUE, PARTS, Paradigm, WrongItems, load_paradigm
+from ingest.paradigms.paradigm import ANCHORING, NO_TECHNIQUE, PARTS, Paradigm, WrongItems, anchoring_by, load_paradigm
 from ingest.prompts import ANSWER_FORMATS, names_cutoff, placeholders, shipped, words_named
 from ingest.prompts.words import BLANK, texts_in
 from ingest.studies.llms import Endpoint, Llm, _full_llm, knowledge_cutoffs
@@ -86,10 +86,23 @@ class Study(Part):
                 if not vignette.get("second_anchor"):
                     raise ValueError(f"second_anchor: vignette {vignette['vignette']} has no words for it")
 
+    def rule_of(self, vignette: dict) -> dict:
+        """Return the rule that gives the anchors of a vignette, as it is written down."""
+        return vignette.get("anchors") or self.anchors.model_dump(exclude_none=True)
+
+    def paradigm_of(self, vignette: dict) -> Paradigm:
+        """Return the paradigm of a vignette: anchoring, with the anchors of its rule laid over the shipped ones."""
+        return anchoring_by(self.rule_of(vignette), self.baselines)
+
+    @property
+    def paradigms(self) -> list[Paradigm]:
+        """The paradigms that it is a study of."""
+        return [self.paradigm_of(self.vignettes[0])]
+
     @property
     def kinds(self) -> dict[str, str]:
         """The kind of answer that each paradigm asks for."""
-        return {ANCHORING: "number"}
+        return {paradigm.paradigm: paradigm.answer.kind for paradigm in self.paradigms}
 
     def _kind(self, vignette):
         return self.kinds[vignette.get("paradigm", ANCHORING)]
@@ -250,13 +263,20 @@ class ParadigmStudy(Study):
             self._check_judges()
 
     @property
-    def kinds(self) -> dict[str, str]:
-        """The kind of answer that each paradigm asks for."""
-        return {paradigm.paradigm: paradigm.answer.kind for paradigm in self.paradigm}
+    def paradigms(self) -> list[Paradigm]:
+        """The paradigms that it is a study of."""
+        return self.paradigm
+
+    def paradigm_of(self, vignette: dict) -> Paradigm:
+        """Return the paradigm of a vignette."""
+        return next(paradigm for paradigm in self.paradigm if paradigm.paradigm == vignette["paradigm"])
+
+    def rule_of(self, vignette: dict) -> dict:
+        """Return the rules that give the anchors of a vignette, by arm."""
+        return {arm: treatment["anchor"] for arm, treatment in vignette["arms"].items() if "anchor" in treatment}
 
     def _words_of(self, vignette):
-        paradigm = next(paradigm for paradigm in self.paradigm if paradigm.paradigm == vignette["paradigm"])
-        fields = {field for item in paradigm.all_items for field in item.fields}
+        fields = {field for item in self.paradigm_of(vignette).all_items for field in item.fields}
         for treatment in vignette["arms"].values():
             yield {*PARTS, *vignette["words"], *fields, *treatment["words"]}
 

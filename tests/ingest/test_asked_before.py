@@ -17,6 +17,7 @@ import yaml
 from bais.main import main
 from ingest.ask import collected
 from ingest.ask.collector import Collector
+from ingest.ask.history import of_study
 from ingest.ask.responses import Summary
 from ingest.ask.spool import COLLECTED, read_state, spool_folder
 from ingest.gate import audit as gate
@@ -144,6 +145,18 @@ def test_other_anchor_words_ask_no_baseline_again(spool):
 def test_more_answers_to_the_same_words_are_added_to_the_old_ones(spool):
     outcome = Collector(Design(changed(lambda study: study.update(stopping_rule={"minimum": 4})))).collect()
     assert (outcome.n_before, outcome.n_planned) == (22, 8 * 4)  # two that were asked again are fourth ones
+
+
+@pytest.mark.usefixtures("quick", "warehouse")
+def test_of_two_fixed_anchors_the_one_that_stays_keeps_its_answers():
+    def fixed(low):
+        anchors = {"fixed": {"low": low, "high": 9}}
+        return changed(lambda study: study.update(anchors=anchors, stopping_rule={"minimum": 2}))
+
+    Collector(Design(fixed(3))).collect()
+    history = of_study(fixed(4))
+    assert {was.partition(" for ")[0] for was in history.left_out.values()} == {"low anchor 3"}
+    assert Collector(Design(fixed(4))).collect().n_done == history.n_again > 0
 
 
 # What a change orphans is said, and asked

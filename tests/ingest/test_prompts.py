@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.prompts import ANSWER_FORMATS, Script, as_number, fill, prompt_version, shipped
+from ingest.prompts import ANSWER_FORMATS, anchored_script, as_number, fill, prompt_version, shipped
 from ingest.studies.design import Design
 from ingest.studies.study import parse_study
 from ingest.warehouse import ROOT
@@ -64,7 +64,7 @@ SACD = [
 
 
 def script(vignette="shoplifting", technique="no_technique", anchor=None, second_anchor=None, answer_format="text"):
-    return Script(VIGNETTES[vignette], TECHNIQUES[technique], anchor, second_anchor, answer_format)
+    return anchored_script(VIGNETTES[vignette], TECHNIQUES[technique], anchor, second_anchor, answer_format)
 
 
 def converse(said, reply=lambda turn: "I see."):
