@@ -19,9 +19,18 @@ if __package__ in (None, ""):
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from ingest.archives import archive_of, formats
-from ingest.warehouse import ROOT, UserError, explain, is_of_the_file, patiently, printable, warehouse_path
+from ingest.warehouse import (
+    ROOT,
+    UserError,
+    explain,
+    is_of_the_file,
+    listed,
+    patiently,
+    printable,
+    some,
+    warehouse_path,
+)
 
-MOST_NAMED = 20
 DEFAULT_STUDY = "simulated"
 ARCHIVE = ROOT / "data" / "archives" / "voder-bais"
 
@@ -333,7 +342,7 @@ def render_outcome(study, outcome) -> str:
     if outcome.torn:
         lines.append(f"  the last line of the spool was cut off; it was put aside into {printable(outcome.torn)}")
     if outcome.junk:
-        numbers = _some([*map(str, outcome.junk)])
+        numbers = some([*map(str, outcome.junk)])
         lines.append(f"  lines of the spool that are no records were passed over: {numbers}")
     told = said_of_beyond(outcome.n_beyond_context, are_planned=False)
     told += [f"{llm} is asked no more in this run: {why}" for llm, why in sorted(outcome.stopped_llms.items())]
@@ -345,7 +354,7 @@ def render_outcome(study, outcome) -> str:
             "that failed one new replicate"
         )
     if outcome.no_anchors and not outcome.ended_by:
-        pairs = printable(_some(outcome.no_anchors))
+        pairs = printable(some(outcome.no_anchors))
         lines.append(f"  no anchors, for want of baselines or because two anchors come to the same: {pairs}")
     if not outcome.ended_by:
         lines += [f"  {printable(doubt)}" for doubt in outcome.doubts]
@@ -498,23 +507,23 @@ def render(summary) -> str:
     lines.append(f"  {'together':<18}{'':>12} {summary.rows.total():>10,} trials")
     for reason in sorted({*summary.skipped.values(), *summary.skipped_lines}):
         n, files = summary.skipped_lines[reason], sorted(file for file, why in summary.skipped.items() if why == reason)
-        lines.append(f"  skipped, {reason}{f' ({n:,} lines)' if n else ''}{f': {_some(files)}' if files else ''}")
+        lines.append(f"  skipped, {reason}{f' ({n:,} lines)' if n else ''}{f': {some(files)}' if files else ''}")
     if summary.unfinished:
         lines.append(f"  unfinished, and imported as far as they go: {len(summary.unfinished):,} files")
-        lines += _listed(f"{file}: {why}" for file, why in sorted(summary.unfinished.items()))
+        lines += listed(f"{file}: {why}" for file, why in sorted(summary.unfinished.items()))
     if summary.quarantined:
         reasons = [f"{n:,} {reason}" for reason, n in summary.quarantined_lines.most_common()]
-        more = f": {_some(reasons)}" if reasons else ""
+        more = f": {some(reasons)}" if reasons else ""
         lines.append(f"  quarantined: {len(summary.quarantined):,} (table raw.quarantined_lines){more}")
-        lines += _listed(f"{file}{f':{number}' if number else ''}: {why}" for file, number, why in summary.quarantined)
+        lines += listed(f"{file}{f':{number}' if number else ''}: {why}" for file, number, why in summary.quarantined)
     for what, unknown, seed in (
         ("LLM ids", summary.unknown_llms, "seeds/llms.csv or seeds/llm_aliases.csv"),
         ("vignettes", summary.unknown_vignettes, "seeds/vignettes.csv"),
         ("techniques", summary.unknown_techniques, "seeds/techniques.csv"),
     ):
         if unknown:
-            listed = _some([f"{name} ({n:,} trials)" for name, n in unknown.most_common()])
-            lines.append(f"  unknown {what}, loaded under their own names: {listed}; add them to {seed}")
+            named = some([f"{name} ({n:,} trials)" for name, n in unknown.most_common()])
+            lines.append(f"  unknown {what}, loaded under their own names: {named}; add them to {seed}")
     lines.append(
         f"  {summary.n_lines:,} lines read: {summary.n_new:,} new, {summary.n_unchanged:,} unchanged, "
         f"{summary.n_changed:,} changed, {summary.n_duplicates:,} duplicates, "
@@ -558,16 +567,6 @@ def _version(summary) -> str:
         f"source {name}, {called}{older}: {summary.n_new:,} new, {summary.n_unchanged:,} unchanged, "
         f"{summary.n_changed:,} changed, {summary.n_gone:,} gone"
     )
-
-
-def _listed(entries):
-    lines = [f"    {line}" for line in entries]
-    return lines[:MOST_NAMED] + ([f"    and {len(lines) - MOST_NAMED:,} more"] if len(lines) > MOST_NAMED else [])
-
-
-def _some(names):
-    shown = ", ".join(names[:MOST_NAMED])
-    return shown + (f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else "")
 
 
 if __name__ == "__main__":

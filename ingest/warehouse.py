@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,6 +33,7 @@ GONE = re.compile(r'No files found that match the pattern "(?P<file>.*)"')
 PUT_BACK = "put the folder back; if you moved it, import anything with --to and its new name"
 FULL = re.compile("No space left on device|Disk quota exceeded")
 PATIENCE_S = 600  # for a load, an import or a build that has the warehouse
+MOST_NAMED = 20
 BUSY = ("is in use by", "is importing into")
 DAMAGE = re.compile(r"Corrupt database file|Could not read enough bytes|database has been invalidated")
 
@@ -67,6 +68,18 @@ def parquet_folder(path: Path) -> Path:
 def printable(value: object) -> str:
     """Return text or a path with everything that could act on a terminal, or is not Unicode, escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+
+
+def some(names: Sequence[str], most: int = MOST_NAMED) -> str:
+    """Join the first of some names, and say how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def listed(entries: Iterable[str]) -> list[str]:
+    """Return the first of some entries as lines of their own, and how many more there are."""
+    lines = [f"    {entry}" for entry in entries]
+    more = [f"    and {len(lines) - MOST_NAMED:,} more"] if len(lines) > MOST_NAMED else []
+    return lines[:MOST_NAMED] + more
 
 
 def sha256_of(path: Path) -> str:

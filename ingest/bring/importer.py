@@ -1,6 +1,7 @@
 """Import a folder of recorded trials: every readable line lands, every unreadable one is kept apart and named."""
 
 import contextlib
+import functools
 import json
 import time
 import uuid
@@ -51,10 +52,6 @@ create table own_names (source_name varchar);
 create macro batch_of(vignette) as concat_ws('/', getvariable('study'), vignette, getvariable('stamp'));
 """
 
-OF_A_VERSION = (
-    "version_id", "study", "archive", "source_name", "label", "digest", "compared_with", "is_older", "is_complete",
-    "n_new", "n_unchanged", "n_changed", "n_gone",
-)  # fmt: skip
 MADE = ["trial_id", "study", "source", "batch_id", "archive", "source_file", "source_line"]
 OF_A_LINE = [field for field in TABLES["trials"].schema if field.name not in MADE]
 RECORDED = pa.schema([*OF_A_LINE, ("complaint", pa.string())])
@@ -319,8 +316,6 @@ select count(*) = 0 from (
 )
 """
 
-SELECT_UNREAD = "select getvariable('version_id') as version_id, getvariable('study') as study, * from unread_lines"
-
 SELECT_QUARANTINED = """
 select
     sha256(concat_ws(chr(10), getvariable('study'), name, line_number, text, reason))[:32] as quarantine_id,
@@ -401,33 +396,15 @@ from (
 )
 """
 
-SELECT_VERSION = f"""
-select
-    {", ".join(f"getvariable('{name}') as {name}" for name in OF_A_VERSION)},
-    getvariable('stamp')::timestamptz as imported_at
-"""
-
-SELECT_VERSION_FILES = """
-select getvariable('version_id') as version_id, getvariable('study') as study, * exclude (copy_of) from files_now
-"""
-
 # What lands beside the trials, by table of `raw`.
 LANDED = {
     "quarantined_lines": SELECT_QUARANTINED,
     "batches": SELECT_BATCHES,
-    "source_versions": SELECT_VERSION,
-    "version_files": SELECT_VERSION_FILES,
-    "unread_lines": SELECT_UNREAD,
+    **versions.ROWS_OF_A_VERSION,
     "version_entries": f"select * exclude (change, vignette, is_to_land) from ({SAID_OF_ENTRIES})",
 }
 
 UNKNOWN = "select {column}, sum(n)::bigint from counts where {column} not in ({known}) group by 1 order by all"
-
-KNOWN_LLMS = """
-select llm from read_csv(getvariable('seeds') || '/llms.csv', all_varchar = true)
-union all
-select alias from read_csv(getvariable('seeds') || '/llm_aliases.csv', all_varchar = true)
-"""
 
 KNOWN_VIGNETTES = """
 select vignette from read_csv(getvariable('seeds') || '/vignettes.csv', all_varchar = true)
@@ -516,6 +493,7 @@ class _Import:
         self.version_id = uuid.uuid4().hex
         spill = work_path(warehouse_path()) / "spill"
         self.memory = in_memory(**DUCKDB_SETTINGS, temp_directory=str(spill))
+        self._set = functools.partial(versions.set_variables, self.memory)
 
     def rows_of(self, table):
         """Yield Arrow tables of what lands in a table of `raw`; once the trials were read `summary` is complete."""
@@ -716,7 +694,7 @@ class _Import:
             summary.files[printable(kind)] += n_files
             summary.rows[printable(kind)] += n
         for counts, query in (
-            (summary.unknown_llms, UNKNOWN.format(column="llm", known=KNOWN_LLMS)),
+            (summary.unknown_llms, UNKNOWN.format(column="llm", known=versions.KNOWN_LLMS)),
             (summary.unknown_vignettes, UNKNOWN.format(column="vignette", known=KNOWN_VIGNETTES)),
             (summary.unknown_techniques, UNKNOWN.format(column="technique", known=KNOWN_TECHNIQUES)),
             (summary.skipped_lines, SKIPPED_LINES),
@@ -726,10 +704,6 @@ class _Import:
 
     def _reject(self, rejected):
         self._insert("rejected", rejected, REJECTED)
-
-    def _set(self, **variables):
-        for name, value in variables.items():
-            self.memory.execute(f"set variable {name} = $value", {"value": value})
 
     def _insert(self, table, rows, schema):
         self.memory.from_arrow(_table(rows, schema)).insert_into(table)

@@ -5,6 +5,7 @@ place in a file that is as long as before. What the models make of versions is i
 """
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,24 +81,22 @@ where version_id = (
 )
 """
 
+# The last word of each source on each of its entries; of an entry that is gone, the record is null.
+LAST_WORDS = """
+create table last_words as
+select
+    source_name,
+    entry,
+    arg_max(struct_pack(record_id, batch_id, source_file), ordinal) filter (record_id is not null) as at_last,
+    arg_max(struct_pack(record_id, is_complete), ordinal) as last_word
+from stg_version_entries
+where study = getvariable('study') and archive = getvariable('archive') and not is_older
+group by all
+"""
+
 HELD = """
 create table held as
 with published as (select batch_id from stg_batch_verdicts where is_published),
-
-entries as (
-    select * from stg_version_entries
-    where study = getvariable('study') and archive = getvariable('archive') and not is_older
-),
-
-spoken_of as (
-    select
-        source_name,
-        entry,
-        arg_max(struct_pack(record_id, batch_id, source_file), ordinal) filter (record_id is not null) as at_last,
-        arg_max(struct_pack(record_id, is_complete), ordinal) as last_word
-    from entries
-    group by all
-),
 
 of_sources as (
     select
@@ -108,7 +107,7 @@ of_sources as (
         at_last.source_file as path,
         last_word.record_id is not null as is_in_version,
         last_word.record_id is null and last_word.is_complete as is_withdrawn
-    from spoken_of
+    from last_words
     union all
     select source_name, trial_id, trial_id, batch_id, source_file, true, false
     from warehouse.raw.trials
@@ -393,6 +392,37 @@ where not is_as_before or (not is_published and vignette in (from touched))
 """
 
 
+OF_A_VERSION = (
+    "version_id", "study", "archive", "source_name", "label", "digest", "compared_with", "is_older", "is_complete",
+    "n_new", "n_unchanged", "n_changed", "n_gone",
+)  # fmt: skip
+
+THIS_VERSION = "getvariable('version_id') as version_id, getvariable('study') as study"
+
+# What a version comes to in `raw`, whatever its records are: itself, its files, and what of them could not be read.
+ROWS_OF_A_VERSION = {
+    "source_versions": f"""
+        select
+            {", ".join(f"getvariable('{name}') as {name}" for name in OF_A_VERSION)},
+            getvariable('stamp')::timestamptz as imported_at
+    """,
+    "version_files": f"select {THIS_VERSION}, * from files_now",
+    "unread_lines": f"select {THIS_VERSION}, * from unread_lines",
+}
+
+KNOWN_LLMS = """
+select llm from read_csv(getvariable('seeds') || '/llms.csv', all_varchar = true)
+union all
+select alias from read_csv(getvariable('seeds') || '/llm_aliases.csv', all_varchar = true)
+"""
+
+
+def set_variables(memory, **values: object) -> None:
+    """Tell queries what they ask for with `getvariable`."""
+    for name, value in values.items():
+        memory.execute(f"set variable {name} = $value", {"value": value})
+
+
 def reading(archive) -> str:
     """Write the SQL that tells apart what two mappings make of one line; null where a format needs no mapping."""
     return READING if archive.mapping else "null::varchar"
@@ -402,11 +432,12 @@ def look_back(memory, archive, warehouse: Path) -> None:
     """Make the tables of what the warehouse knows of a study and of its sources of a format."""
     if warehouse.exists():
         prepare_raw(warehouse)
-    with _beside(memory, warehouse):
+    with beside(memory, warehouse):
         memory.execute(KNOWN)
         models = Models(memory, {"raw": "warehouse.raw"}, {})
         for name in ("stg_version_entries", "stg_batch_verdicts"):
             models.ref(name)
+        memory.execute(LAST_WORDS)
         memory.execute(HELD.format(own_id=archive.own_id or "null::varchar", reading=reading(archive)))
 
 
@@ -491,7 +522,7 @@ def refuse_part_as_whole(version: Version, part: str | None, unreadable: list[st
 
 def match(memory, archive, warehouse: Path) -> None:
     """Make the tables `old` and `pairs`: the entries that the source had, and which lines of the version they are."""
-    with _beside(memory, warehouse):
+    with beside(memory, warehouse):
         memory.execute(OLD)
     if memory.execute("select 1 from old limit 1").fetchall():
         columns = [name for name in memory.sql(archive.read_trials).columns if name not in NOT_PARSED]
@@ -523,7 +554,7 @@ def decide(memory) -> None:
 
 
 @contextlib.contextmanager
-def _beside(memory, warehouse):
+def beside(memory, warehouse: Path) -> Iterator[None]:
     """Attach the warehouse, or one that is empty where there is none yet, as long as it is looked at."""
     if warehouse.exists():
         memory.execute(f"attach {quoted(warehouse)} as warehouse (read_only)")

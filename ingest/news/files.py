@@ -19,11 +19,10 @@ from ingest.paradigms.items import TRUTHS
 from ingest.texts.csv_text import rearmed
 from ingest.texts.lines import Line, repeated_keys, walk
 from ingest.texts.redaction import as_text
-from ingest.warehouse import UserError, connect, in_memory, printable, quoted, warehouse_path
+from ingest.warehouse import UserError, connect, in_memory, listed, printable, quoted, warehouse_path
 
 MADE_BY = "NewsLensSync"
 QUARANTINED = 3
-SHOWN = 20
 SAME_TEXT = "falsified_description is the description itself"
 # of document C's appendix A.3; its other fields may be missing
 COLUMNS = ("api_description", "url", "publishedAt")
@@ -292,11 +291,11 @@ def said_of_quarantine(quarantined: list[Line]) -> Iterator[str]:
     """Say which articles were set apart, and why."""
     if quarantined:
         yield f"  quarantined: {len(quarantined):,} (table raw.quarantined_lines)"
-        for line in quarantined[:SHOWN]:
-            place = f"{line.file}{f':{line.number}' if line.number else ''}"
-            address = None
-            with contextlib.suppress(ValueError, AttributeError):
-                address = json.loads(line.text).get("url")
-            yield printable(f"    {place}: {line.reason}{f' ({address})' if address else ''}")
-        if len(quarantined) > SHOWN:
-            yield f"    and {len(quarantined) - SHOWN:,} more"
+        yield from listed(map(_said_of_line, quarantined))
+
+
+def _said_of_line(line):
+    address = None
+    with contextlib.suppress(ValueError, AttributeError):
+        address = json.loads(line.text).get("url")
+    return printable(f"{line.place}: {line.reason}{f' ({address})' if address else ''}")

@@ -33,16 +33,6 @@ class Block:
     data: bytes
 
 
-@dataclass(frozen=True)
-class BadLine:
-    """A line that is no text, as far as it can be shown, and why."""
-
-    file: int
-    number: int
-    text: str
-    reason: str
-
-
 class Line(NamedTuple):
     """A line of a file that is not what the file should hold, and why."""
 
@@ -50,6 +40,11 @@ class Line(NamedTuple):
     number: int | None
     text: str
     reason: str
+
+    @property
+    def place(self) -> str:
+        """Where it stands: a file that is none as a whole has no lines."""
+        return f"{self.file}{f':{self.number}' if self.number else ''}"
 
 
 def quarantine_rows(lines: Iterable[Line], study: str, stamp: datetime) -> list[dict]:
@@ -62,14 +57,6 @@ def quarantine_rows(lines: Iterable[Line], study: str, stamp: datetime) -> list[
         }
         for line in lines
     ]  # fmt: skip
-
-
-def unread_rows(lines: Iterable[Line], **version: str) -> list[dict]:
-    """Return the rows of `raw.unread_lines` that some lines are: their reasons without the values that they quote."""
-    counts = Counter()
-    for line in lines:
-        counts[line.file, line.reason.split(": ")[0]] += line.number is not None
-    return [version | {"path": path, "reason": why, "n_lines": n or None} for (path, why), n in counts.items()]
 
 
 def beginning(line: bytes, reason: str) -> tuple[str, str]:
@@ -171,7 +158,7 @@ def blocks_of(lines: Iterable[str], file: int, block_bytes: int) -> Iterator[Blo
         yield Block(file, first, b"".join(gathered))
 
 
-def split_blocks(blocks: list[Block]) -> tuple[pa.Table, list[BadLine], int]:
+def split_blocks(blocks: list[Block]) -> tuple[pa.Table, list[Line], int]:
     """Take blocks apart into `file`, `line_number` and `line`, without the blanks around lines.
 
     Apart from these: lines that are not UTF-8, hold NUL bytes or are longer than `LONGEST_LINE_BYTES`; and how many
@@ -182,7 +169,7 @@ def split_blocks(blocks: list[Block]) -> tuple[pa.Table, list[BadLine], int]:
         for number, line in enumerate(block.data.removesuffix(b"\n").split(b"\n"), block.first_line):
             line = line.strip(BLANKS)
             if reason := _defect(line):
-                bad.append(BadLine(block.file, number, *beginning(line, reason)))
+                bad.append(Line(block.file, number, *beginning(line, reason)))
             elif line:
                 files.append(block.file)
                 numbers.append(number)
