@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from bais.terminal import complain
-from ingest.warehouse import PUBLIC_SCHEMAS, ROOT, connect, printable
+from ingest.warehouse import PUBLIC_SCHEMAS, ROOT, connect, printable, some
 
 RECORD = "intermediate.nodes"
 MOST_NAMED = 3
@@ -64,12 +64,11 @@ def old(warehouse) -> tuple[str, bool] | None:
     public = [relation for relation in relations if relation.partition(".")[0] in PUBLIC_SCHEMAS]
     if not public:
         return None
-    more = f" and {len(public) - MOST_NAMED:,} more" if len(public) > MOST_NAMED else ""
     are, they, them = ("table is", "it is", "it") if len(public) == 1 else ("tables are", "they are", "them")
     changed = ", ".join(sorted(_source_of(nodes[name]) for name in since))
     why = f"{printable(changed)} changed after" if since else f"dbt did not come to {them} in"
     sentence = (
-        f"{len(public):,} public {are} older than what {they} made of ({', '.join(public[:MOST_NAMED])}{more}), "
+        f"{len(public):,} public {are} older than what {they} made of ({some(public, MOST_NAMED)}), "
         f"since {why} the last build"
     )
     return sentence, bool(since)

@@ -9,7 +9,7 @@ from bais.options import PATH, json_option, study_argument, study_to_ask
 from bais.settle import write_study
 from bais.terminal import pairs, say, say_each, say_json, say_rows
 from ingest.run import collect_options
-from ingest.warehouse import UserError
+from ingest.warehouse import UserError, some
 
 REFUSED = 2
 MOST_NAMED = 5
@@ -143,10 +143,9 @@ def _say_plan(planned):
         say(f"It cannot be asked yet: {planned['lacking']}.")
     say_each(f"{line}." for line in said_of_beyond(planned["beyond_context"], are_planned=True))
     for problem, items in planned["nothing_to_ask"].items():
-        more = f" and {len(items) - MOST_NAMED:,} more" if len(items) > MOST_NAMED else ""
         say(
             f"{len(items):,} item{' has' if len(items) == 1 else 's have'} {NOTHING_TO_ASK.get(problem, problem)}: "
-            f"{', '.join(items[:MOST_NAMED])}{more}. Where a technique cannot be asked for that, its trials count as "
+            f"{some(items, MOST_NAMED)}. Where a technique cannot be asked for that, its trials count as "
             "unanswered, and too many of them fail their whole batch at the gate: take these items out of `items`, or "
             "give them another text, before you collect."
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 from shutil import which
 from typing import NamedTuple
 
-from ingest.warehouse import PUBLIC_SCHEMAS, ROOT, UserError, free_bytes, warehouse_path
+from ingest.warehouse import PUBLIC_SCHEMAS, ROOT, UserError, free_bytes, some, warehouse_path
 
 OK, NOTE, WARNING, MISSING = "ok", "note", "warning", "missing"
 OLDEST_PYTHON = (3, 11)
@@ -68,9 +68,9 @@ def _packages():
     other = [f"{name} {installed[name]}, not {v}" for name, v in locked.items() if installed.get(name, v) != v]
     mend = "run `rm .venv/installed`, then `make run`"
     if absent:
-        yield MISSING, "packages", f"{len(absent)} of the lock not installed ({_some(absent)})", mend
+        yield MISSING, "packages", f"{len(absent)} of the lock not installed ({some(absent, MOST_NAMED)})", mend
     if other:
-        yield WARNING, "packages", f"{len(other)} of another version than the lock's ({_some(other)})", mend
+        yield WARNING, "packages", f"{len(other)} of another version than the lock's ({some(other, MOST_NAMED)})", mend
     if not absent and not other:
         yield OK, "packages", f"all {len(locked)} as requirements.lock has them"
 
@@ -88,11 +88,6 @@ def locked_versions(text: str) -> dict[str, str]:
         if not requirement.marker or requirement.marker.evaluate():
             locked[canonicalize_name(requirement.name)] = next(iter(requirement.specifier)).version
     return locked
-
-
-def _some(names):
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _programs():
@@ -129,7 +124,7 @@ def _warehouse():
         return
     text, modelled = f"{path} ({path.stat().st_size / (1 << 20):.0f} MiB)", modelled_tables()
     if lacking := sorted(modelled - there):
-        of_another = f"{path} is of another version: it lacks {_some(lacking)}"
+        of_another = f"{path} is of another version: it lacks {some(lacking, MOST_NAMED)}"
         yield WARNING, "warehouse", of_another if there else f"{text} has no marts yet", "run `bais build`"
     else:
         yield OK, "warehouse", f"{text}, {len(modelled)} public tables"

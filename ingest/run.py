@@ -421,18 +421,10 @@ def import_folder(folder, form, mapping, study, version):
     from ingest.bring.importer import import_archive
     from ingest.bring.mapping import mapped
     from ingest.bring.recognition import of_one_study, recognised
-    from ingest.land.versions import Version
 
     archive = mapped(archive_of(form) if form else recognised(folder, is_mapped=mapping is not None), mapping, study)
     if archive.is_study_the_kind:
         archive = of_one_study(archive, folder, study)
-    if archive.land:
-        if version != Version():
-            raise UserError(
-                "an export says itself which versions it holds: leave out --source, --label, --complete and --older"
-            )
-        print(archive.land(folder))
-        return pass_gate()
     if archive.take:
         report, exit_code = archive.take(folder, version, archive)
         print(report)

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest.warehouse import quoted
+from ingest.warehouse import UserError, printable, quoted
 
 if TYPE_CHECKING:
     from ingest.land.versions import Version
@@ -139,8 +139,8 @@ class Archive:
     read: "Callable[[Path, int, int], Iterator[Block]] | None" = None
     # of a file that was read: why it is not all that it was to become, where it says so itself
     unfinished: Callable[[Path], str | None] = lambda path: None
-    # lands a folder whose rows are those of `raw` already, known by a file directly in it, and says what came of it
-    land: Callable[[Path], str] | None = None
+    # whether it is a folder as a whole, known by a file directly in it, which says itself what its rows belong to
+    is_folder: bool = False
     # what its files are called, where names alone tell them
     file_name: re.Pattern | None = None
     # columns that the header of a file of such rows, or each of its objects, names
@@ -159,6 +159,13 @@ class Archive:
     def has_ending(self, file: Path) -> bool:
         """Whether a file is called as its files are."""
         return file.name.endswith(self.suffix) and not (self.file_name and not self.file_name.fullmatch(file.name))
+
+    def unusable(self, folder: Path, of_files: str, refusals: list[tuple[str, str]]) -> UserError:
+        """Say that there is nothing of it in a folder, and why one of the files holds none, by their names."""
+        such_as = f"; {refusals[0][0]}: {refusals[0][1]}" if refusals else ""
+        return UserError(
+            f"nothing usable in {printable(folder)}: {of_files} of the format {self.form} ({self.expected}){such_as}"
+        )
 
     @property
     def kinds(self) -> str:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from ingest.archives import Archive
 from ingest.land.load import land, landed_ids
 from ingest.land.raw import LANDED, LOAD_ID, OF_THE_GATE, ORDERED, TABLES, next_ordinal, number_rows, raw_transaction
+from ingest.land.versions import Version, refuse_version
 from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, warehouse_path
 
 FORMAT, VERSION = "bais-export", 7
@@ -89,8 +90,9 @@ where object_id not in (from batches_there)
 """
 
 
-def import_export(folder: Path) -> str:
+def import_export(folder: Path, version: Version, archive: Archive) -> tuple[str, int]:
     """Land what an export holds and the warehouse does not, all or nothing, and say what came of it."""
+    refuse_version(version, "an export says itself which versions it holds:")
     started = time.monotonic()
     folder = Path(folder).resolve()
     manifest = read_manifest(folder)
@@ -109,7 +111,7 @@ def import_export(folder: Path) -> str:
     totals += [("scores", n_scores, n_scores_there)] if n_scores + n_scores_there else []
     lines += [f"  {added:,} {what} added, {there:,} already there" for what, added, there in totals]
     lines[-1] += f"; {time.monotonic() - started:.1f} s"
-    return "\n".join(lines)
+    return "\n".join(lines), 0
 
 
 def _listed(studies):
@@ -296,5 +298,6 @@ ARCHIVE = Archive(
     mark=f"line ->> 'format' = '{FORMAT}'",
     tables=tuple(TABLES),
     expected="the folder that `bais export` wrote",
-    land=import_export,
+    is_folder=True,
+    take=import_export,
 )

@@ -16,7 +16,7 @@ import pyarrow as pa
 from ingest.archives import Archive
 from ingest.land.load import land, landed_ids
 from ingest.land.raw import TABLES
-from ingest.land.versions import Version
+from ingest.land.versions import Version, refuse_version
 from ingest.texts.csv_text import read_csv
 from ingest.texts.lines import repeated_keys
 from ingest.texts.redaction import as_text
@@ -38,8 +38,7 @@ CHECKED = b"the key of participants of bais"  # what a key is known by
 
 def import_choices(path: Path, version: Version, archive: Archive) -> tuple[str, int]:
     """Land the choices of a file, all or none, and say what came of its rows."""
-    if version != Version():
-        raise UserError("choices of people have no versions: leave out --source, --label, --complete and --older")
+    refuse_version(version, "choices of people have no versions:")
     if not archive.study:
         raise UserError("say with --study S which study the choices of people belong to")
     if not STUDY.fullmatch(archive.study):

@@ -22,7 +22,7 @@ from ingest.land.load import DUCKDB_SETTINGS, land, work_path
 from ingest.land.raw import TABLES
 from ingest.land.versions import Version
 from ingest.texts.lines import beginning, read_blocks, repeated_keys, split_blocks, walk, whole_characters
-from ingest.warehouse import ROOT, UserError, in_memory, printable, quoted, sha256_of, warehouse_path
+from ingest.warehouse import ROOT, in_memory, printable, quoted, sha256_of, warehouse_path
 
 BLOCK_BYTES = 1 << 20
 CHUNK_BYTES = 32 << 20
@@ -653,23 +653,18 @@ class _Import:
         ((is_compared, digest),) = self._rows(f"select getvariable('is_compared'), ({SELECT_DIGEST})")
         if not is_compared:
             summary.n_new += streamed.get("new", 0)
-        before = self._rows(
-            "select version_id, digest from versions "
-            "where source_name = getvariable('source_name') and not is_older order by ordinal desc limit 1"
-        )
+        newest, digest_before = versions.newest_version(self.memory)
         ((n_said,),) = self._rows("select count(*) from decided where not is_as_before")
-        summary.is_older = bool(before) and (
-            self.version.is_older or (self.version.gives_way and before[0][1] != digest)
-        )
+        is_other = digest_before != digest
+        summary.is_older = newest is not None and (self.version.is_older or (self.version.gives_way and is_other))
         ((is_unread_as_before,),) = self._rows(IS_UNREAD_AS_BEFORE)
-        is_another = not before or n_said or before[0][1] != digest or not is_unread_as_before
+        is_another = newest is None or n_said or is_other or not is_unread_as_before
         if summary.is_older:
-            query = "select 1 from versions where source_name = getvariable('source_name') and digest = $digest"
-            is_another = not self.memory.execute(query, {"digest": digest}).fetchall()
+            is_another = not versions.is_kept(self.memory, digest)
         if is_another and streamed.keys() != {"collected"}:
             summary.version = self.version_id
         of_summary = ("label", "is_older", "n_new", "n_unchanged", "n_changed", "n_gone")
-        self._set(digest=digest, compared_with=before[0][0] if before else None)
+        self._set(digest=digest, compared_with=newest)
         self._set(**{name: getattr(summary, name) for name in of_summary})
 
     def _conclude(self):
@@ -685,11 +680,7 @@ class _Import:
         kinds = self._rows("select kind, count(distinct file), sum(n)::bigint from counts group by kind")
         if not kinds:
             refusals = [*summary.skipped.items(), *((name, reason) for name, _, reason in summary.quarantined)]
-            such_as = f"; {refusals[0][0]}: {refusals[0][1]}" if refusals else ""
-            raise UserError(
-                f"nothing usable in {printable(self.folder)}: {summary.n_files} files, none with trials of the format "
-                f"{self.archive.form} ({self.archive.expected}){such_as}"
-            )
+            raise self.archive.unusable(self.folder, f"{summary.n_files} files, none with trials", refusals)
         for kind, n_files, n in kinds:
             summary.files[printable(kind)] += n_files
             summary.rows[printable(kind)] += n

@@ -139,7 +139,7 @@ def read_mapping(path: Path, study: str | None = None) -> Mapping:
 def mapped(archive: Archive, path: Path | None, study: str | None) -> Archive:
     """Return a format with what `--map` and `--study` say of it, or say why they do not fit."""
     if not archive.mapping:
-        if (path or study) and archive.land:
+        if (path or study) and archive.is_folder:
             raise UserError("an export says itself which study its trials belong to: leave out --map and --study")
         if path or (study and not (archive.is_study_the_kind or archive.names_study)):
             forms = " and ".join(other.form for other in archives() if other.mapping)

@@ -33,7 +33,7 @@ def recognised(path: Path, *, is_mapped: bool = False) -> Archive:
     sizes, _, unreadable = walk(path)
     matches = _found(path, [file for file, size in sizes.items() if size])
     n_files = sum(len(files) for _, files in matches)
-    is_one_whole = any(archive.land for archive, _ in matches)
+    is_one_whole = any(archive.is_folder for archive, _ in matches)
     for archive, files in matches:
         if len(files) == n_files or (len(files) >= NEARLY_ALL * n_files and not is_one_whole):
             return archive
@@ -68,12 +68,12 @@ def _found(path: Path, files: list[Path]) -> list[tuple[Archive, list[Path]]]:
                 with_magic = {n for n in numbers if archive.magic and heads[n].startswith(archive.magic)}
                 numbers = sorted(with_lines | with_magic)
             of_format = [files[number] for number in numbers if archive.has_ending(files[number])]
-            if archive.land:
+            if archive.is_folder:
                 of_format = [file for file in of_format if file.parent == path]
             if of_format:
                 matches.append((archive, of_format))
     # the tables of an export have the headers of files that it was made of
-    is_export = any(archive.land for archive, _ in matches)
+    is_export = any(archive.is_folder for archive, _ in matches)
     return [(archive, files) for archive, files in matches if not (is_export and archive.header)]
 
 

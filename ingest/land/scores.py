@@ -23,7 +23,7 @@ from ingest.land.load import land
 from ingest.land.raw import TABLES
 from ingest.land.versions import Version
 from ingest.texts.lines import Line, beginning, quarantine_rows, walk
-from ingest.warehouse import ROOT, UserError, in_memory, listed, printable, sha256_of, some, warehouse_path
+from ingest.warehouse import ROOT, in_memory, listed, printable, sha256_of, some, warehouse_path
 
 ATTRIBUTIONS = {
     "banzhaf_scene": "Shapley_scene",
@@ -62,13 +62,6 @@ group by all;
 
 create table unread_lines as
 select file as path, split_part(reason, ': ', 1) as reason, nullif(count(number), 0) as n_lines from quarantined
-group by all
-"""
-
-LANDED_BEFORE = """
-create table landed as
-select concat_ws('/', scoring, variation) as record_id, count(*) as n from warehouse.raw.attribution_scores
-where study = getvariable('study') and archive = getvariable('archive')
 group by all
 """
 
@@ -113,7 +106,7 @@ compared as (
         end as change
     from found
     full join held using (entry)
-    left join landed on coalesce(found.record_id, held.record_id) = landed.record_id
+    left join landed_scores as landed on coalesce(found.record_id, held.record_id) = landed.record_id
     where found.record_id is not null or (held.record_id is not null and starts_with(entry, getvariable('within')))
 )
 
@@ -127,8 +120,6 @@ select
         as is_told
 from compared
 """
-
-PART = "select 1 from last_words where source_name = getvariable('source_name') and not starts_with(entry, $within)"
 
 DIGEST = """
 select sha256(string_agg(line, chr(10) order by line))
@@ -208,10 +199,7 @@ def _compare(memory, folder, version, archive, quarantined):
     Return how many scores are new, changed and so on, which version of which source this is in words, and whether it is
     one of its own.
     """
-    path = warehouse_path()
-    versions.look_back(memory, archive, path)
-    with versions.beside(memory, path):
-        memory.execute(LANDED_BEFORE)
+    versions.look_back(memory, archive, warehouse_path())
     memory.execute(FOUND)
     named = {"asked": version.source_name, "folder": (folder.parent if folder.is_file() else folder).name}
     ((source_name,),) = memory.execute(SOURCE, named).fetchall()
@@ -220,25 +208,22 @@ def _compare(memory, folder, version, archive, quarantined):
     versions.set_variables(
         memory, source_name=source_name, within=within, is_older=version.is_older, is_complete=version.is_complete
     )
-    is_part = memory.execute(PART, {"within": within}).fetchall()
+    others = "from last_words where source_name = getvariable('source_name') and not starts_with(entry, $within)"
+    is_part = memory.execute(others, {"within": within}).fetchall()
     part = f"the file {printable(folder.name)}" if is_part else None
     versions.refuse_part_as_whole(version, part, [f"{line.file}:{line.number}" for line in quarantined])
     memory.execute(ENTRIES)
     counts = Counter(dict(memory.sql("select change, sum(n)::bigint from entries group by all").fetchall()))
     ((digest,),) = memory.sql(DIGEST).fetchall()
-    before = memory.sql(
-        "select version_id, digest, is_older from versions where source_name = getvariable('source_name') "
-        "order by ordinal"
-    ).fetchall()
+    newest, _ = versions.newest_version(memory)
     if version.is_older:
-        is_another = digest not in [known for _, known, _ in before]
+        is_another = not versions.is_kept(memory, digest)
     else:
-        is_another = not before or bool(memory.sql("from entries where is_told limit 1").fetchall())
-    newest = [version_id for version_id, _, is_older in before if not is_older][-1:]
+        is_another = newest is None or bool(memory.sql("from entries where is_told limit 1").fetchall())
     commit = commit_of(folder)
     label = version.label or (commit and commit.label)
     versions.set_variables(
-        memory, digest=digest, label=label, compared_with=newest[0] if newest else None,
+        memory, digest=digest, label=label, compared_with=newest,
         **{f"n_{change}": counts[change] for change in ("new", "unchanged", "changed", "gone")},
     )  # fmt: skip
     name = printable(source_name) + (f", {part}" if part else "")
@@ -287,11 +272,7 @@ def _read(folder, archive):
     if not scores:
         refusals = [(line.file, line.reason) for line in quarantined]
         refusals += [(name, reason) for reason, names in skipped.items() for name in names]
-        such_as = f"; {refusals[0][0]}: {refusals[0][1]}" if refusals else ""
-        raise UserError(
-            f"nothing usable in {printable(folder)}: {len(sizes):,} files, none with scores of the format "
-            f"{archive.form} ({archive.expected}){such_as}"
-        )
+        raise archive.unusable(folder, f"{len(sizes):,} files, none with scores", refusals)
     return scores, files, quarantined, skipped
 
 

@@ -5,7 +5,6 @@ place in a file that is as long as before. What the models make of versions is i
 """
 
 import contextlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +64,11 @@ create table files_before as
 select source_name, version_id, ordinal, files.* exclude (version_id)
 from warehouse.raw.version_files as files
 inner join versions using (version_id);
+
+create table landed_scores as
+select concat_ws('/', scoring, variation) as record_id, count(*) as n from warehouse.raw.attribution_scores
+where study = getvariable('study') and archive = getvariable('archive')
+group by all;
 
 create table unread_of_versions as
 select version_id, path, reason, n_lines from warehouse.raw.unread_lines
@@ -432,7 +436,7 @@ def look_back(memory, archive, warehouse: Path) -> None:
     """Make the tables of what the warehouse knows of a study and of its sources of a format."""
     if warehouse.exists():
         prepare_raw(warehouse)
-    with beside(memory, warehouse):
+    with _beside(memory, warehouse):
         memory.execute(KNOWN)
         models = Models(memory, {"raw": "warehouse.raw"}, {})
         for name in ("stg_version_entries", "stg_batch_verdicts"):
@@ -506,6 +510,25 @@ def _has_another_name(memory) -> bool:
     return shares
 
 
+def refuse_version(version: Version, why: str) -> None:
+    """Refuse what a person says of a version of what has none, or says its versions itself."""
+    if version != Version():
+        raise UserError(f"{why} leave out --source, --label, --complete and --older")
+
+
+def newest_version(memory) -> tuple[str | None, str | None]:
+    """Return the id and the digest of the source's newest version, as far as it has one."""
+    query = "from versions where source_name = getvariable('source_name') and not is_older"
+    (newest,) = memory.sql(f"select arg_max(version_id, ordinal), arg_max(digest, ordinal) {query}").fetchall()
+    return newest
+
+
+def is_kept(memory, digest: str) -> bool:
+    """Whether the source has a version of this digest."""
+    query = "select 1 from versions where source_name = getvariable('source_name') and digest = $digest"
+    return bool(memory.execute(query, {"digest": digest}).fetchall())
+
+
 def refuse_part_as_whole(version: Version, part: str | None, unreadable: list[str]) -> None:
     """Refuse to take for the whole of a source what is a part of it, or has a file that cannot be opened."""
     if version.is_complete and part:
@@ -522,7 +545,7 @@ def refuse_part_as_whole(version: Version, part: str | None, unreadable: list[st
 
 def match(memory, archive, warehouse: Path) -> None:
     """Make the tables `old` and `pairs`: the entries that the source had, and which lines of the version they are."""
-    with beside(memory, warehouse):
+    with _beside(memory, warehouse):
         memory.execute(OLD)
     if memory.execute("select 1 from old limit 1").fetchall():
         columns = [name for name in memory.sql(archive.read_trials).columns if name not in NOT_PARSED]
@@ -554,7 +577,7 @@ def decide(memory) -> None:
 
 
 @contextlib.contextmanager
-def beside(memory, warehouse: Path) -> Iterator[None]:
+def _beside(memory, warehouse):
     """Attach the warehouse, or one that is empty where there is none yet, as long as it is looked at."""
     if warehouse.exists():
         memory.execute(f"attach {quoted(warehouse)} as warehouse (read_only)")

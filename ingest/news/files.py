@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ingest.land.models import query_of
 from ingest.land.raw import prepare_raw
-from ingest.land.versions import Version
+from ingest.land.versions import Version, refuse_version
 from ingest.news import articles
 from ingest.news.articles import Complaint
 from ingest.paradigms.items import TRUTHS
@@ -22,6 +22,7 @@ from ingest.texts.redaction import as_text
 from ingest.warehouse import UserError, connect, in_memory, listed, printable, quoted, warehouse_path
 
 MADE_BY = "NewsLensSync"
+NO_VERSIONS = "news have no versions: what came first of an article stays, so"
 QUARANTINED = 3
 SAME_TEXT = "falsified_description is the description itself"
 # of document C's appendix A.3; its other fields may be missing
@@ -33,7 +34,7 @@ VALIDATORS = (("validated_by", "is_negation"), ("validated_by_2", "is_negation_2
 
 def import_news(path: Path, version: Version, archive) -> tuple[str, int]:
     """Import the articles and falsified descriptions of a file, or of the files below a folder."""
-    _refuse_version(version)
+    refuse_version(version, NO_VERSIONS)
     now, descriptions = datetime.now(UTC), articles.known_descriptions()
     new, falsifications, n = {}, {}, Counter()
 
@@ -65,7 +66,7 @@ def import_news(path: Path, version: Version, archive) -> tuple[str, int]:
 
 def import_falsifications(path: Path, version: Version, archive) -> tuple[str, int]:
     """Import falsified texts, and what people said of them, of articles that the warehouse has."""
-    _refuse_version(version)
+    refuse_version(version, NO_VERSIONS)
     now, descriptions, last = datetime.now(UTC), articles.known_descriptions(), _last_verdicts()
     texts, verdicts = {}, {}
 
@@ -161,14 +162,6 @@ def _last_verdicts():
     with closing(connect()) as warehouse:
         rows = warehouse.execute(query_of("stg_falsification_verdicts")).fetchall()
     return {(falsification_id, validator): is_negation for falsification_id, validator, is_negation, _ in rows}
-
-
-def _refuse_version(version):
-    if version.is_complete or version.is_older or version.source_name or version.label:
-        raise UserError(
-            "news have no versions: what came first of an article stays, so leave out --source, --label, --complete "
-            "and --older"
-        )
 
 
 def _refuse_fruitless(path, fruit, quarantined, archive):
