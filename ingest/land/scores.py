@@ -34,9 +34,10 @@ ATTRIBUTIONS = {
 NEEDED = ("VariationID", "Anchor", "TargetToken", "LogProbFullPrompt", *ATTRIBUTIONS.values())
 SUFFIX_OF_REGIME = {"standard": "S", "different_anchors": "D"}
 HASHED = ("variation", "anchor", "target", "log_probability", *ATTRIBUTIONS, "error")
+NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", flags=re.ASCII)
 LONGEST_FIELD = 1 << 24
-READ = [field for field in TABLES["attribution_scores"].schema if field.name not in ("batch_id", "scoring")]
-SCORES = pa.schema([*READ, ("place", pa.string()), ("hashed", pa.string())])
+OF_A_LINE = ("variation", "anchor", "target", "log_probability", *ATTRIBUTIONS, "error", "line", "source_line")
+SCORES = pa.schema([*map(TABLES["attribution_scores"].schema.field, OF_A_LINE), ("hashed", pa.string())])
 QUARANTINED = pa.schema({"file": pa.string(), "number": pa.int64(), "text": pa.string(), "reason": pa.string()})
 
 # A scoring is called by what it holds, whatever the order and the other columns of its lines.
@@ -53,11 +54,14 @@ select
     concat_ws('/', scoring, variation) as record_id,
     scoring,
     variation as vignette,
-    source_file,
+    path_in_archive as source_file,
+    llm_recorded,
+    anchor_regime,
     sha256(string_agg(hashed, chr(10) order by hashed)) as content,
     count(*) as n
 from scores
 inner join scorings using (place)
+inner join files_now using (place)
 group by all;
 
 create table unread_lines as
@@ -95,6 +99,8 @@ compared as (
         scoring,
         coalesce(vignette, split_part(entry, '/', -1)) as vignette,
         source_file,
+        llm_recorded,
+        anchor_regime,
         coalesce(content, sha256('')) as content,
         coalesce(found.n, landed.n, 0) as n,
         found.record_id is null or landed.record_id is not null as is_landed,
@@ -128,7 +134,7 @@ from (select sha256 || '  ' || path_in_archive as line from files_now)
 
 LANDED = {
     "attribution_scores": """
-        select scores.*, batch_id, scoring from scores
+        select scores.*, entries.*, getvariable('archive') as archive from scores
         inner join entries on concat_ws('/', place, variation) = entry
         where is_told and not is_landed
     """,
@@ -146,7 +152,7 @@ LANDED = {
 }
 
 UNKNOWN = f"""
-select llm_recorded, count(*) from scores
+select llm_recorded, sum(n_trials)::bigint from files_now
 where llm_recorded not in ({versions.KNOWN_LLMS})
 group by all
 order by all
@@ -164,12 +170,12 @@ def import_scores(folder: Path, version: Version, archive) -> tuple[str, int]:
             memory, study=archive.study, archive=archive.name, version_id=uuid.uuid4().hex,
             stamp=stamp.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), seeds=str(ROOT / "seeds"),
         )  # fmt: skip
-        for name, rows, schema in (
-            ("scores", scores, SCORES),
-            ("files_now", files, None),
-            ("quarantined", [line._asdict() for line in quarantined], QUARANTINED),
+        for name, rows in (
+            ("scores", scores),
+            ("files_now", pa.Table.from_pylist(files)),
+            ("quarantined", pa.Table.from_pylist([line._asdict() for line in quarantined], QUARANTINED)),
         ):
-            memory.from_arrow(pa.Table.from_pylist(rows, schema)).create(name)
+            memory.from_arrow(rows).create(name)
         counts, told, is_another = _compare(memory, folder, version, archive, quarantined)
         tables = {"quarantined_lines": pa.Table.from_pylist(quarantine_rows(quarantined, archive.study, stamp))}
         if is_another:
@@ -187,7 +193,7 @@ def import_scores(folder: Path, version: Version, archive) -> tuple[str, int]:
             f"  unknown LLM ids, loaded under their own names: {some(unknown)}; add them to seeds/llm_aliases.csv"
         )
     lines.append(
-        f"  {len(scores):,} scores read: {counts['new']:,} new, {counts['unchanged']:,} unchanged, "
+        f"  {scores.num_rows:,} scores read: {counts['new']:,} new, {counts['unchanged']:,} unchanged, "
         f"{counts['changed']:,} changed; {time.monotonic() - started:.1f} s"
     )
     return "\n".join([*lines, f"  {told}"]), 3 if quarantined else 0
@@ -201,9 +207,9 @@ def _compare(memory, folder, version, archive, quarantined):
     """
     versions.look_back(memory, archive, warehouse_path())
     memory.execute(FOUND)
-    named = {"asked": version.source_name, "folder": (folder.parent if folder.is_file() else folder).name}
+    named = {"asked": version.source_name or None, "folder": (folder.parent if folder.is_file() else folder).name}
     ((source_name,),) = memory.execute(SOURCE, named).fetchall()
-    ((place,),) = memory.sql("select min(place) from scores").fetchall()
+    ((place,),) = memory.sql("select min(place) from files_now").fetchall()
     within = f"{place}/" if folder.is_file() else ""
     versions.set_variables(
         memory, source_name=source_name, within=within, is_older=version.is_older, is_complete=version.is_complete
@@ -258,22 +264,20 @@ def _read(folder, archive):
             rows, bad, n_lines = _read_file(path, file, called["regime"])
             quarantined += bad
             if rows:
-                same = {
-                    "study": archive.study, "archive": archive.name, "place": place, "source_file": path.name,
-                    "llm_recorded": called["llm"], "anchor_regime": called["regime"],
-                }  # fmt: skip
-                scores += [same | row for row in rows]
+                of_file = pa.Table.from_pylist(rows, SCORES)
+                scores.append(of_file.append_column("place", pa.array([place] * len(rows))))
                 files.append(
                     {
                         "path": file, "path_in_archive": path.name, "bytes": path.stat().st_size,
                         "sha256": sha256_of(path), "n_lines": n_lines, "n_trials": len(rows),
+                        "place": place, "llm_recorded": called["llm"], "anchor_regime": called["regime"],
                     }
                 )  # fmt: skip
     if not scores:
         refusals = [(line.file, line.reason) for line in quarantined]
         refusals += [(name, reason) for reason, names in skipped.items() for name in names]
         raise archive.unusable(folder, f"{len(sizes):,} files, none with scores", refusals)
-    return scores, files, quarantined, skipped
+    return pa.concat_tables(scores), files, quarantined, skipped
 
 
 def _read_file(path, file, regime):
@@ -347,7 +351,7 @@ def _score(line, regime):
 
 def _number(text):
     """Read a finite number, or none."""
-    if not re.fullmatch(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", text, flags=re.ASCII):
+    if not NUMBER.fullmatch(text):
         return None
     value = float(text)
     return value if math.isfinite(value) else None

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from ingest.local import CANNOT_BE_ASKED
-from ingest.warehouse import UserError, printable
+from ingest.warehouse import UserError, printable, sha256_of
 
 AT_A_TIME = {"cpu": 4, "cuda": 64}
 LIBRARIES = ("torch", "transformers", "tokenizers")
@@ -397,6 +397,5 @@ def _hash_of(folder):
     """Name what a folder holds: its weights, its configuration and its tokenizer."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
-        with open(path, "rb") as file:
-            digest.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+        digest.update(f"{path.name} {sha256_of(path)}\n".encode())
     return f"sha256:{digest.hexdigest()}"
