@@ -342,6 +342,7 @@ def test_a_refusal_is_counted_as_one_with_and_without_a_recorded_number(recorded
     ]  # fmt: skip
 
 
+@pytest.mark.slow("reads the whole report of the archive")
 def test_every_number_on_the_report_of_the_archive_is_one_of_the_warehouse(recorded, tmp_path):
     recorded.bais("report", "--out", tmp_path / "report.html")
     pages = {path.stem: path.read_text() for path in tmp_path.glob("*.html")}

@@ -117,6 +117,7 @@ def archive(request, tmp_path):
     return small_archive(tmp_path / "small") if is_small else request.getfixturevalue("recorded_archive")
 
 
+@pytest.mark.slow("imports versions of the recorded archive")
 @pytest.mark.parametrize("is_complete", [pytest.param(False, marks=pytest.mark.slow("imports again and again")), True])
 def test_the_newest_version_is_what_is_published_there_and_back(archive, tmp_path, query, is_complete):
     later = tmp_path / "later" / archive.name

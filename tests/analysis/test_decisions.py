@@ -276,6 +276,7 @@ def test_the_name_of_an_llm_changes_nothing_that_is_foretold_of_the_others():
         assert first.loc["gap", llm]["gain_high"] == pytest.approx(second.loc["gap", llm]["gain_high"], rel=1e-12)
 
 
+@pytest.mark.slow("decides again and again")
 @settings(max_examples=20, deadline=None)
 @given(st.permutations(range(5)))
 def test_the_order_of_the_rows_changes_nothing(order):

@@ -115,6 +115,7 @@ def boxes(draw, derivation):
     return intervals, draw(st.lists(st.floats(0, 1), min_size=n, max_size=n))
 
 
+@pytest.mark.slow("ranges against many points within")
 @pytest.mark.parametrize("derivation", DERIVATIONS)
 @settings(max_examples=200)
 @given(st.data())

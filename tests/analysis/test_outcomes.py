@@ -368,6 +368,7 @@ def of_items(seed, *, sd_items, n_llms=10, n_items=24, n=20):
     ])  # fmt: skip
 
 
+@pytest.mark.slow("simulates many studies")
 def test_what_a_technique_does_to_the_items_that_were_put_is_not_taken_for_what_it_does_to_others():
     rows = [decision(of_items(seed, sd_items=0.3), n_draws=20) for seed in range(40)]
     assert sum(row["decision"] in ("use", "avoid") for row in rows) <= 5  # 2 of 40 are expected; over LLMs alone, 17

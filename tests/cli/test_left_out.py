@@ -65,6 +65,7 @@ def test_a_dropped_llm_is_in_no_decision_and_its_answers_stay_with_the_reason(co
     assert "left out" not in collect(llms="sim/anchored")
 
 
+@pytest.mark.slow("collects again and again")
 def test_what_is_put_back_counts_again(collect, golden):
     collect()
     collect(llms="sim/anchored")

@@ -262,6 +262,7 @@ def test_simulated_judges_are_right_as_often_as_is_stated(collected):
         assert is_near(n_right, len(judged), llm.simulated.accuracy)
 
 
+@pytest.mark.slow("collects a study of fact checks")
 def test_simulated_checkers_know_what_they_should_before_and_after_their_cutoff(collected):
     of, trials = collected
     items = {item.item: item.details for item in of.paradigm[1].all_items}

@@ -27,6 +27,8 @@ with open(ROOT / "seeds" / "flag_reasons.csv", encoding="utf-8", newline="") as 
 CHECKS = gate.read_config()["checks"]
 NEEDS = ("great expectations",)
 N_SEEDS = 10
+MATRIX = pytest.mark.slow("every fault in every shape of study")
+ARCHIVED = pytest.mark.slow("imports the recorded archive")
 
 
 def unmet(verdict):
@@ -109,6 +111,7 @@ def is_caught(case, fault):
     return case.verdict.verdict != "passed" and fault.reason in case.unmet
 
 
+@MATRIX
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_caught_with_the_right_reason_in_every_shape_of_study(faulty, name):
     fault = FAULTS[name]
@@ -118,6 +121,7 @@ def test_a_fault_is_caught_with_the_right_reason_in_every_shape_of_study(faulty,
             assert is_caught(case, fault), (shape, size, case.verdict.verdict, case.unmet)
 
 
+@MATRIX
 @pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault.flags])
 def test_the_trials_that_a_fault_hit_are_flagged_and_no_others(faulty, name):
     fault, n_compared = FAULTS[name], 0
@@ -131,6 +135,7 @@ def test_the_trials_that_a_fault_hit_are_flagged_and_no_others(faulty, name):
     assert n_compared
 
 
+@MATRIX
 def test_whatever_is_wrong_with_rows_is_flagged_by_row_and_innocent_rows_are_not(faulty):
     n = collections.Counter()
     for (name, _, size), case in faulty.items():
@@ -154,6 +159,7 @@ def test_only_what_is_not_there_or_a_whole_cell_has_no_row_to_flag():
     }  # fmt: skip
 
 
+@MATRIX
 def test_as_many_rows_are_flagged_as_a_check_of_rows_says_are_offending(faulty):
     # these count in all cells, and flag in those that are above the threshold
     of_cells = {"refused", "unparsed", "failed", "upstream_providers"}
@@ -165,12 +171,14 @@ def test_as_many_rows_are_flagged_as_a_check_of_rows_says_are_offending(faulty):
     assert n_compared > 300
 
 
+@MATRIX
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_taken_for_nothing_that_it_is_not(faulty, name):
     also = [{*c.unmet, *c.flagged} - {FAULTS[name].reason} for (of, _, _), c in faulty.items() if of == name]
     assert set().union(*also) <= set(named(FAULTS[name].also))
 
 
+@MATRIX
 def test_a_larger_fault_is_caught_at_least_as_often(faulty):
     caught = {size: [] for size in SIZES}
     for (name, _, size), case in faulty.items():
@@ -231,6 +239,7 @@ def audited(audited_small, warehouse):
     return verdicts
 
 
+@pytest.mark.slow("audits with Great Expectations")
 def test_great_expectations_says_what_the_maxima_of_the_columns_say(audited, monkeypatch):
     first = audited
     monkeypatch.setattr(gate, "checkpoint", maxima_without_great_expectations)
@@ -283,6 +292,7 @@ def test_a_batch_is_audited_once_unless_it_is_named(audited, query):
         gate.audit(["nobodys"])
 
 
+@pytest.mark.slow("audits in slices and at once")
 def test_trials_that_are_read_in_slices_are_read_as_all_of_them_at_once(small, monkeypatch):
     def read():
         with gate._beside(small) as memory:
@@ -318,6 +328,7 @@ def broken(kind, check, levels):
     return make
 
 
+@pytest.mark.slow("audits with each kind of expectation at fault")
 @pytest.mark.parametrize(("check", "levels"), [("backwards", ["warn"]), ("duplicate", ["fail", "warn"])])
 @pytest.mark.parametrize("kind", ["value", "numbers", "result"])
 def test_an_expectation_that_returns_nothing_turns_the_gate_red(small, monkeypatch, query, kind, check, levels):
@@ -878,6 +889,7 @@ def archive_verdicts(recorded_archive, elsewhere):
     return SimpleNamespace(verdicts=verdicts, flags=flags)
 
 
+@ARCHIVED
 def test_the_recorded_archive_is_published_most_of_it_with_warnings(archive_verdicts):
     verdicts = {vignette: verdict.verdict for vignette, verdict in archive_verdicts.verdicts.items()}
     with_warnings = dict.fromkeys(("shoplifting", "loan", "salary"), "passed_with_warnings")
@@ -898,6 +910,7 @@ CLASSES = {
 }
 
 
+@ARCHIVED
 @pytest.mark.parametrize("name", CLASSES)
 def test_what_can_be_wrong_in_the_recorded_archive_is_flagged_by_trial(archive_verdicts, name):
     flags = archive_verdicts.flags  # noqa: F841
@@ -906,6 +919,7 @@ def test_what_can_be_wrong_in_the_recorded_archive_is_flagged_by_trial(archive_v
     assert {severity for _, severity in trials} == {"quarantined" if "prompt" in name else "suspect"}
 
 
+@ARCHIVED
 def test_the_checks_on_the_recorded_archive_name_trials(archive_verdicts):
     told = {(vignette, name) for vignette, v in archive_verdicts.verdicts.items() for name in unmet(v)}
     assert told >= {
@@ -920,6 +934,7 @@ def test_the_checks_on_the_recorded_archive_name_trials(archive_verdicts):
             assert check["sample"] or name == "no_baseline"
 
 
+@ARCHIVED
 def test_the_recorded_anchors_follow_the_archives_factors_but_for_those_of_a_second_baseline(archive_verdicts):
     flags = archive_verdicts.flags[archive_verdicts.flags["reason"].isin(["anchor_factor", "other_anchor"])]
     assert {*zip(flags["reason"], flags["vignette"], flags["llm_recorded"], flags["anchor_value"], strict=True)} == {

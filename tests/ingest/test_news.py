@@ -511,6 +511,7 @@ def test_pairs_that_two_people_validated_become_items(newslenssync, tmp_path, qu
     golden(capsys.readouterr().err, "1 whose")
 
 
+@pytest.mark.slow("many texts there and back")
 @pytest.mark.parametrize("text", ["=HYPERLINK(1)", "+1", "-1", "@x", "'tis not so", "'=1", "It did not."])
 def test_texts_to_validate_run_in_no_spreadsheet_and_come_back_as_they_were(newslenssync, tmp_path, query, text):
     newslenssync.write_text(json.dumps(NEWSLENSSYNC[0] | {"falsified_description": text}))

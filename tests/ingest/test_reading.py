@@ -368,6 +368,7 @@ def test_each_written_example_is_read_as_written(unit, examples):
     assert {text: found[text] for text in examples if found[text] != examples[text]} == {}
 
 
+@pytest.mark.slow("reads many texts one by one")
 @pytest.mark.parametrize("unit", ["EUR", "months", "", None])
 @pytest.mark.parametrize("form", ["{}", "{} EUR", "Answer: {}", "I would offer {}.", "**{}**", '{{"answer": {}}}'])
 def test_a_dot_before_three_digits_is_read_by_nobody_who_knows_the_text_alone(form, unit):

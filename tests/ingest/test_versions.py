@@ -325,6 +325,7 @@ def test_lines_with_times_of_their_own_are_other_entries_also_in_the_same_place(
     assert [number for _, number in published()] == [10, 11, 20, 21]
 
 
+@pytest.mark.slow("imports version after version")
 def test_what_is_gone_stays_until_the_version_is_said_to_be_complete_and_comes_back_with_its_file(
     archive, make, trials, land, published
 ):

@@ -282,6 +282,7 @@ def test_the_prompt_holds_every_fact_as_json():
         assert section in prompt
 
 
+@pytest.mark.slow("writes many papers")
 @settings(max_examples=60)
 @given(
     loss=st.floats(0, 5000, allow_nan=False),
