@@ -44,8 +44,8 @@ def kept_by_study(session, this, rows_of, columns, by_study, shared=None, settin
     """
     settings, shared = settings or {}, shared or {}
     common = [statistics_source(), library_versions(), inspect.getsource(rows_of), settings, columns]
-    common += [[name, _hashes(session, relation)] for name, relation in shared.items()]
-    read_from = _read_from(session, by_study, json.dumps(common))
+    common += [[name, _hashes(relation)] for name, relation in shared.items()]
+    read_from = _read_from(by_study, json.dumps(common))
     unchanged = _unchanged(session, this, columns, read_from)
     parts = [_rows_there(session, this, columns, unchanged)] if unchanged else []
     if changed := sorted(read_from.keys() - unchanged):
@@ -59,7 +59,7 @@ def kept_by_study(session, this, rows_of, columns, by_study, shared=None, settin
     return rows
 
 
-def _hashes(session, relation, by=None):
+def _hashes(relation, by=None):
     """Return the number of rows of a relation and the sum of their hashes, whatever their order; or those by study."""
     key = f"{by}, " if by else ""
     counted = relation.aggregate(
@@ -68,9 +68,9 @@ def _hashes(session, relation, by=None):
     return {row[0]: row[1:] for row in counted} if by else counted[0]
 
 
-def _read_from(session, by_study, common):
+def _read_from(by_study, common):
     """Return a hash of all that the rows of each study are computed from."""
-    hashes = {name: _hashes(session, relation, "study") for name, relation in by_study.items()}
+    hashes = {name: _hashes(relation, "study") for name, relation in by_study.items()}
     studies = {study for study_hashes in hashes.values() for study in study_hashes}
     read_by_study = {study: [[name, of_study.get(study)] for name, of_study in hashes.items()] for study in studies}
     return {
@@ -85,7 +85,7 @@ def _unchanged(session, this, columns, read_from):
         return set()
     if not _columns_there(session, SCHEMA, PREFIX + this.identifier):
         return set()
-    hashes = _hashes(session, session.query(f"select {_names(columns)} from {this}"), "study")
+    hashes = _hashes(session.query(f"select {_names(columns)} from {this}"), "study")
     kept = session.query(f"select study, read_from, n_rows, rows_hash from {_beside(this)}").fetchall()
     return {
         study
@@ -110,7 +110,7 @@ def _rows_there(session, this, columns, studies):
 
 def _keep(session, this, rows, read_from):
     """Write beside the table what its rows are computed from, and which they are; a study may have none."""
-    hashes = _hashes(session, session.from_arrow(rows), "study")
+    hashes = _hashes(session.from_arrow(rows), "study")
     session.execute(f"create schema if not exists {SCHEMA}")
     session.execute(
         f"create or replace table {_beside(this)} (study varchar, read_from varchar, n_rows bigint, rows_hash varchar)"

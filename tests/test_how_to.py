@@ -42,7 +42,7 @@ LOOKED_AT = [
     "+relative_spreads",
     "+claim_checks",
     "claim_trials",
-    "trials",
+    "+trials",
 ]
 LEFT_OUT = ["unit_[!r]*", "path:models/inference,resource_type:test"]
 BUILD = ["build", "--select", *LOOKED_AT, "--exclude", *LEFT_OUT, "--indirect-selection", "cautious"]
