@@ -350,7 +350,7 @@ class Design:
 
     def anchor_value(self, cell: Cell, anchors: Mapping[tuple, dict]) -> float | None:
         """Return the anchor that a cell has, given those that were decided of each place by direction or arm."""
-        anchor = self.paradigm_of(cell.vignette).anchors.get(cell.in_arm)
+        anchor = None if cell.role else self.paradigm_of(cell.vignette).anchors.get(cell.in_arm)
         if anchor and anchor.hangs_on_answers:
             return anchors.get(cell.place, {}).get(cell.in_arm)
         return anchor and anchor.number()
