@@ -14,16 +14,11 @@ with earlier as (
     select relation from intermediate.nodes
     where kind not in ('test', 'source')
     {% else %}
-    select schema_name || '.' || name as relation
-    from (
-        select database_name, schema_name, table_name as name, comment from duckdb_tables()
-        union all
-        select database_name, schema_name, view_name as name, comment from duckdb_views()
-    )
+    select table_schema || '.' || table_name as relation from information_schema.tables
     where
-        database_name = current_database()
-        and schema_name in ('intermediate', 'marts', 'inference')
-        and starts_with(comment, 'One row per ')
+        table_catalog = current_database()
+        and table_schema in ('intermediate', 'marts', 'inference')
+        and starts_with(table_comment, 'One row per ')
     {% endif %}
 ),
 

@@ -42,8 +42,10 @@ class ItemLosses:
     goal : str
     """
 
+    pairing = "item"
+
     def __init__(self, losses, goal):
-        self.losses, self.goal = losses, goal
+        self.losses, self.goal, self.llms = losses, goal, losses.llms
 
     def of_technique(self, technique, among=None):
         """Return the signed contrasts of a technique.
@@ -88,15 +90,15 @@ class ItemLosses:
         Returns
         -------
         analysis.methods.crossed_effects.Crossed or None
-            As of `over_llms_and_items`.
+            As of `over_llms_and_items`; None where arms are not paired by item.
         """
-        return over_llms_and_items(values)
+        return over_llms_and_items(values) if self.pairing == "item" else None
 
     def _among(self, values, among):
-        return values if among is None else values[np.isin(self.losses.llms, list(among))]
+        return values if among is None else values[np.isin(self.llms, list(among))]
 
 
-class ItemContrasts:
+class ItemContrasts(ItemLosses):
     """Contrasts of each technique, LLM and item, and how sure their means are for other LLMs and other items.
 
     Parameters
@@ -108,7 +110,7 @@ class ItemContrasts:
     """
 
     def __init__(self, grid, arms, pairing):
-        self.grid, self.pairing, self.n_items = grid, pairing, len(grid.units)
+        self.grid, self.pairing, self.llms = grid, pairing, grid.llms
         self.values = np.stack(
             [
                 cell_differences([Arm(one.n[place], one.total[place]) for one in arms], pairing)
@@ -117,21 +119,8 @@ class ItemContrasts:
         )
 
     def of_technique(self, technique, among=None):
-        """Return the contrasts of a technique.
-
-        Parameters
-        ----------
-        technique : str
-        among : collection of str, optional
-            The LLMs that enter; all by default.
-
-        Returns
-        -------
-        numpy.ndarray, shape (n LLMs, n items)
-            In the unit of the measure; NaN where an LLM has not both arms of an item.
-        """
-        values = self.values[self.grid.techniques.index(technique)]
-        return values if among is None else values[np.isin(self.grid.llms, list(among))]
+        """Return the contrasts of a technique, in the unit of the measure, as of `ItemLosses.of_technique`."""
+        return self._among(self.values[self.grid.techniques.index(technique)], among)
 
     def towards_none(self, technique, among=None):
         """Return contrasts that are positive where an LLM's vignette has its bias.
@@ -152,34 +141,8 @@ class ItemContrasts:
         return values * turned
 
     def gain(self, technique, control, among=None):
-        """Return what a technique gains on its control.
-
-        Parameters
-        ----------
-        technique, control : str
-        among : collection of str, optional
-            The LLMs that enter; all by default.
-
-        Returns
-        -------
-        numpy.ndarray, shape (n LLMs, n items)
-            NaN where one of the two has no loss of an item.
-        """
+        """Return what a technique gains on its control, as of `ItemLosses.gain`."""
         return self.towards_none(control, among) - self.towards_none(technique, among)
-
-    def over_both(self, values):
-        """Return the mean over LLMs and items.
-
-        Parameters
-        ----------
-        values : numpy.ndarray, shape (n LLMs, n items)
-
-        Returns
-        -------
-        analysis.methods.crossed_effects.Crossed or None
-            As of `over_llms_and_items`; None where arms are not paired by item.
-        """
-        return over_llms_and_items(values) if self.pairing == "item" else None
 
 
 def stood(row, gains, basis, among=None):

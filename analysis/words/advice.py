@@ -5,7 +5,9 @@ A goal is what a paradigm names as one or, where it names none, a measure and th
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
+from operator import itemgetter
 from shlex import quote
 
 from analysis.words import biases, codes
@@ -206,6 +208,8 @@ def notes(evidence, goals):
         whose = f"its interval is of {evidence.llm}'s own trials and" if evidence.own else "its 95 % interval"
         n = first["n_comparisons"]
         holds = f"holds for all {n} techniques at once" if n > 1 else "is for the one technique asked"
+        if on_placebo := evidence.of(*goals, comparison="placebo"):
+            holds += f" (against a placebo, for all {on_placebo[0]['n_comparisons']} that are held against it)"
         best = (
             "P(best): of the smallest loss, on average over LLMs (where one more LLM is foretold, in that LLM); for a "
             "plain prompt, that no technique gains. "
@@ -312,7 +316,7 @@ def sorted_by_decision(rows, column):
         withheld = row[column] == "no_evidence" and "bias_reversed" in codes_of(row)
         by_technique.setdefault(row["technique"], {}).setdefault("withheld" if withheld else row[column], row)
     for by_word in by_technique.values():
-        ranked = ("use", "avoid", "withheld", "no_evidence", None, "equivalent")
+        ranked = ("avoid", "withheld", "use", "no_evidence", None, "equivalent")
         word = next(word for word in ranked if word in by_word)
         decided["either" if {"use", "avoid"} <= by_word.keys() else word].append(by_word[word])
     return decided
@@ -363,18 +367,26 @@ def _phrase(evidence, rows, column, *, is_beside=False):
     undecided = by["no_evidence"] + by[None]
 
     def does(word, effect):
-        effects = dict.fromkeys(getattr(evidence.words(row), effect) for row in by[word])
+        techniques = {row["technique"] for row in by[word]}
+        same = [row for row in rows if row["technique"] in techniques and row[column] == word]
+        effects = dict.fromkeys(getattr(evidence.words(row), effect) for row in same)
         return "" if is_beside or len(effects) > 1 else f" ({next(iter(effects))})"
+
+    def named(word, name):
+        for row in by[word]:
+            told = [other[column] == word for other in rows if other["technique"] == row["technique"]]
+            yield name(row) if all(told) else f"{name(row)} by {sum(told)} of the {len(told)} comparisons that lead"
 
     if not any(subset for word, subset in by.items() if word not in ("no_evidence", None)):
         return "no evidence for or against any technique"
     parts = []
     if by["use"]:
-        parts.append(f"use {listed((_used(evidence, row) for row in by['use']), 'or')}{does('use', 'better')}")
+        used = listed(named("use", partial(_used, evidence)), "or")
+        parts.append(f"use {used}{does('use', 'better')}")
     elif column == "decision" and len(by["equivalent"]) == sum(map(len, by.values())):
         parts.append("use a plain prompt")
     if by["avoid"]:
-        parts.append(f"avoid {_names(by['avoid'])}{does('avoid', 'worse')}")
+        parts.append(f"avoid {listed(named('avoid', itemgetter('name')))}{does('avoid', 'worse')}")
     if by["either"]:
         parts.append(f"{_names(by['either'])} {codes.EITHER}")
     if by["withheld"]:

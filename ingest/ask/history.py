@@ -38,6 +38,7 @@ TRIALS = f"""
 select {TASK}, judged, role, replicate, option_order, trial_id, status is distinct from 'failed' from spooled
 """
 WORDS, ORDER, NAME, GONE = "words", "order", "name", "gone"
+OTHER_RULE = "anchors by another rule"
 CHANGED = {
     WORDS: "to words that have changed since",
     ORDER: "with the options in another order than they have now",
@@ -142,13 +143,13 @@ def asked_before(design: Design, state: State, keep: bool | None = None) -> Aske
         history.unshown.update(last.unshown)
         history.item_keys.update(last.keys)
     anchors = values_of(design.known_anchors(state.anchors))
-    again = collections.Counter()
+    to_ask = collections.defaultdict(set)  # by change the trials that would be asked, whatever was given to them before
     for change, task, (judged, role, replicate, order, trial_id, is_answer) in _changed(design, state, path, anchors):
         if isinstance(change, Version):
             history.versions[change] += is_answer
             continue
-        is_to_ask = bool(change.now)
-        if change.what != GONE:
+        asked_now = trial_id if change.now else None
+        if change.what != GONE or change.now.startswith(OTHER_RULE):
             arm = None if role else task.treatment
             cell = Cell(task.llm, *task[:2], task.direction, None, task.temperature, arm, task.item, judged, role)
             anchor = design.anchor_value(cell, anchors)
@@ -157,13 +158,14 @@ def asked_before(design: Design, state: State, keep: bool | None = None) -> Aske
                 continue
             is_there = task.item is None or task.item in design.items
             is_decided = is_there and (anchor is not None) == task.is_anchored
-            is_to_ask = replicate < (design.judges.repeats if role else design.study.stopping_rule.minimum) and not (
-                is_decided and design.trial_id(cell, replicate).encode() in state.closed
-            )
+            asked_now = design.trial_id(cell, replicate) if is_decided else trial_id
+            is_enough = replicate >= (design.judges.repeats if role else design.study.stopping_rule.minimum)
+            if is_enough or (is_decided and asked_now.encode() in state.closed):
+                asked_now = None
         history.left_out[trial_id] = change
         if is_answer:
             history.orphans[change] += 1
-            again[change] += is_to_ask
+            to_ask[change] |= {asked_now} - {None}
     last = next((session["kept"] for session in reversed(state.sessions) if "kept" in session), [])
     changes = [[change.was, change.now] for change in {**history.orphans, **dict.fromkeys(history.left_out.values())}]
     history.kept = changes if keep else [] if keep is not None else [pair for pair in changes if pair in last]
@@ -172,14 +174,15 @@ def asked_before(design: Design, state: State, keep: bool | None = None) -> Aske
         for trial_id, change in history.left_out.items()
         if [change.was, change.now] not in history.kept
     }
-    agreed = _agreed(state.sessions)
+    agreed, counted = _agreed(state.sessions), set()
     for change, n in sorted(history.orphans.items(), key=lambda orphans: orphans[0].what == GONE):
         pair = [change.was, change.now]
         is_agreed = tuple(pair) in agreed
-        if pair not in history.pairs and (is_agreed or again[change]):
+        if pair not in history.pairs and (is_agreed or to_ask[change]):
             history.pairs.append(pair)
         if not is_agreed:
-            history.again[change.what] += again[change]
+            history.again[change.what] += len(to_ask[change] - counted)
+            counted |= to_ask[change]
         of_kind = history.differences.setdefault(change.what, {})
         where = of_kind.setdefault(tuple(_difference(design, state, change)), {})
         is_of_judges = _is_of_judges(design, change.vignette)
@@ -268,6 +271,10 @@ class _Places:
         if not is_judged and technique not in (techniques := _techniques(design, vignette, is_anchored)):
             return self._pair("technique", ("technique", vignette, is_anchored), techniques, technique)
         if not is_judged and (is_anchored, treatment) not in (treatments := design.treatments(vignette)):
+            if (not is_anchored, treatment) in treatments:
+                numbers = ("with a number as its anchor", "without one")
+                was, now = numbers if is_anchored else reversed(numbers)
+                return f"arm {treatment} {was}", f"arm {treatment} {now}"
             return self._pair("arm", ("arm", vignette), [arm for _, arm in treatments], treatment)
         if temperature not in (temperatures := self.temperatures[is_judged]):
             return self._pair(f"temperature{of_judges}", ("temperature", is_judged), temperatures, temperature)
@@ -282,7 +289,7 @@ class _Places:
         cell = Cell(llm, vignette, technique, task.direction, value, temperature, arm, task.item)
         if value is not None and value not in self._decided(cell):
             rule = json.dumps(design.rules[vignette])
-            return f"{arm or task.direction} anchor {value:g} for {llm}", f"anchors by another rule: {rule}"
+            return f"{arm or task.direction} anchor {value:g} for {llm}", f"{OTHER_RULE}: {rule}"
         return None
 
     def _decided(self, cell):

@@ -147,16 +147,27 @@ def test_more_answers_to_the_same_words_are_added_to_the_old_ones(spool):
     assert (outcome.n_before, outcome.n_planned) == (22, 8 * 4)  # two that were asked again are fourth ones
 
 
+def with_fixed_anchors(low, high=9):
+    anchors = {"fixed": {"low": low, "high": high}}
+    return changed(lambda study: study.update(anchors=anchors, stopping_rule={"minimum": 2}))
+
+
 @pytest.mark.usefixtures("quick", "warehouse")
 def test_of_two_fixed_anchors_the_one_that_stays_keeps_its_answers():
-    def fixed(low):
-        anchors = {"fixed": {"low": low, "high": 9}}
-        return changed(lambda study: study.update(anchors=anchors, stopping_rule={"minimum": 2}))
-
-    Collector(Design(fixed(3))).collect()
-    history = of_study(fixed(4))
+    Collector(Design(with_fixed_anchors(3))).collect()
+    history = of_study(with_fixed_anchors(4))
     assert {was.partition(" for ")[0] for was in history.left_out.values()} == {"low anchor 3"}
-    assert Collector(Design(fixed(4))).collect().n_done == history.n_again > 0
+    assert Collector(Design(with_fixed_anchors(4))).collect().n_done == history.n_again > 0
+
+
+@pytest.mark.usefixtures("quick", "warehouse")
+def test_a_fixed_anchor_that_is_put_back_asks_nothing_again_and_a_third_one_is_counted_once():
+    Collector(Design(with_fixed_anchors(3))).collect()
+    Collector(Design(with_fixed_anchors(4))).collect()
+    assert of_study(with_fixed_anchors(3)).n_again == 0
+    assert Collector(Design(with_fixed_anchors(3))).collect().n_done == 0
+    n_again = of_study(with_fixed_anchors(5)).n_again
+    assert Collector(Design(with_fixed_anchors(5))).collect().n_done == n_again > 0
 
 
 # What a change orphans is said, and asked

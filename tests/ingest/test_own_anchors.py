@@ -10,6 +10,7 @@ import yaml
 from analysis.methods.small_samples import FEWEST_BASELINE
 from bais.main import main
 from ingest.ask.collector import collect
+from ingest.ask.history import of_study
 from ingest.ask.plan import plan_of
 from ingest.ask.spool import COLLECTED, records_of, spool_folder
 from ingest.gate.audit import audit
@@ -234,6 +235,18 @@ def asked_after(path, n_before):
     """What was asked since there were so many trials: arm, item and anchor."""
     trials = [record for record in records_of(path) if record["kind"] == "trial"]
     return collections.Counter((trial["arm"], trial["item"], trial["anchor_value"]) for trial in trials[n_before:])
+
+
+@pytest.mark.usefixtures("warehouse")
+@pytest.mark.parametrize(("before", "after"), [(300, "a lot"), ("a lot", 300)])
+def test_an_anchor_that_becomes_words_or_a_number_is_told_as_the_same_arm_asked_otherwise(before, after):
+    collect(study({"arms": ARMS | {"high": {"anchor": before}}}))
+    history = of_study(study({"arms": ARMS | {"high": {"anchor": after}}}))
+    is_number = before == 300
+    assert {change.was for change in history.orphans} == {
+        "arm high with a number as its anchor" if is_number else "arm high without one"
+    }
+    assert history.n_again == collect(study({"arms": ARMS | {"high": {"anchor": after}}})).n_done
 
 
 def test_an_item_that_is_taken_out_is_asked_no_more(warehouse):

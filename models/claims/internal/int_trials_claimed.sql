@@ -5,22 +5,12 @@ with trials as (
 ),
 
 numbered as (
-    select
-        trial_id,
-        study,
-        domain,
-        vignette,
-        llm,
-        technique,
-        anchor_direction,
-        anchor_value,
-        temperature,
-        asked_at,
-        row_set,
+    select * replace (
         case
             when row_set = 'as_recorded' then response_recorded
             when status = 'answered' and not is_quarantined then response
         end as response
+    )
     from trials
 )
 
