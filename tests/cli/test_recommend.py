@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from analysis.words.advice import Evidence, advise, in_brief
+from analysis.words.codes import GOALS as GOALS_IN_WORDS
 from analysis.words.codes import in_words, probability
 from bais.main import main
 from tests.tools.contracts import insert, make_tables
@@ -642,3 +643,15 @@ def test_why_says_it_of_the_llm_that_is_asked_about_too(changed, ask, golden):
 
 def test_why_says_nothing_of_withdrawals_where_there_were_none(changed, ask):
     assert "withdrawn" not in ask("--domain", "few")
+
+
+def test_where_several_goals_lead_it_is_said_by_how_many_of_them_something_is_decided():
+    both_lead = {name: GOALS_IN_WORDS[name]._replace(leads=True) for name in GOALS}
+    answer = said("answer", places=places(SPLIT), goals=both_lead)
+    assert "use Premortem by 1 of the 2 comparisons that lead (" in answer
+    assert "Devil's Advocate" in answer.partition("Premortem")[2], "helps by one and harms by the other"
+    turned = [
+        row | {"reason": "bias_reversed", "n_reversed": 2} if row["decision"] == "no_evidence" else row
+        for row in places(SPLIT)
+    ]
+    assert "Premortem turns the bias round" in said("answer", places=turned, goals=both_lead)
