@@ -3,6 +3,7 @@
 import re
 from itertools import groupby
 from operator import attrgetter
+from shlex import quote
 
 import click
 
@@ -131,7 +132,8 @@ def _say_study(study, by_paradigm, altered, is_brief):
         say(headline(evidence))
         say_each(beside, indent="  ")
         if evidence.biases:
-            say(f"`bais recommend{codes.option(evidence.paradigm)}` says more.", indent="  ")
+            where = f"{codes.option(evidence.paradigm)} --study {quote(study['study'])}"
+            say(f"`bais recommend{where}` says more.", indent="  ")
     rows = [row for evidence in evidences for row in evidence.places]
     placebos = dict.fromkeys(row["control_name"] for row in rows if row["comparison"] == "placebo")
     rankings = [row for evidence in evidences for row in evidence.rankings]

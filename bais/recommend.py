@@ -83,7 +83,7 @@ def recommend(
         place, *elsewhere = meant
         place = place | {"measure": measure}
         evidence = evidence_on(warehouse, place, llm, goal)
-        if not goals and not evidence.biases:
+        if not goals and all(bias["value"] is None for bias in evidence.biases):
             _refuse_unanswered(warehouse, place)
         unread = unread_lines(warehouse, place["study"])
     sentences = advise(evidence, goal)
@@ -125,7 +125,7 @@ def _refuse_unanswered(warehouse, place):
     """Say of a paradigm or measure that was asked how many trials had no usable answer, and what shows them."""
     paradigm, study = (printable(place[name]) for name in ("paradigm", "study"))
     if not (rows := records(warehouse, UNANSWERED, place)):
-        refuse_unknown("measure", place["measure"], values(warehouse, MEASURED, place))
+        refuse_unknown("measure", place["measure"], values(warehouse, MEASURED, place), f" in study {study}")
         raise UserError(f"{paradigm} was asked in study {study}, and no answer to it was measured")
     phrase = "; ".join(
         f"{printable(row['measure'])} of study {study} in {row['n_trials']:,} trials, none with a "

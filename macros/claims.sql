@@ -17,6 +17,14 @@
 {% endmacro %}
 
 
+{# The columns of the recommended specification, each with its value. #}
+{% macro as_recommended() -%}
+    {% for column, value in recommended_specification().items() -%}
+        '{{ value }}' as {{ column }}{{ ', ' if not loop.last }}
+    {%- endfor %}
+{%- endmacro %}
+
+
 {# The columns of a specification under which trials themselves are counted. #}
 {% macro specification_keys() -%}
     study, domain, temperature_scope, row_set, baseline_scope, weighting, direction_weighting, baseline_pooling,

@@ -209,6 +209,8 @@ def _compare(memory, folder, version, archive, quarantined):
     memory.execute(FOUND)
     named = {"asked": version.source_name or None, "folder": (folder.parent if folder.is_file() else folder).name}
     ((source_name,),) = memory.execute(SOURCE, named).fetchall()
+    if source_name not in named.values():
+        versions.refuse_guess_as_whole(version, source_name)
     ((place,),) = memory.sql("select min(place) from files_now").fetchall()
     within = f"{place}/" if folder.is_file() else ""
     versions.set_variables(

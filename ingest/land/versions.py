@@ -361,6 +361,8 @@ select
     not is_in_version and not is_to_publish as is_as_before
 from old
 where line_number not in (select old_id from pairs)
+    -- the record that an entry had first is there again: that entry has changed
+    and entry not in (select trial_id from found union all select trial_id from pending)
     -- what stands where a line cannot be read has not left
     and (path, source_line) not in (
         select path_in_archive, rejected.line_number from rejected
@@ -470,13 +472,19 @@ def source_of(memory, version: Version, own: list[str], folder: Path) -> str:
         limit 1
         """
     ).fetchall()
-    if shared and version.is_complete:
-        alike = printable(shared[0][0])
+    if shared:
+        refuse_guess_as_whole(version, shared[0][0])
+    return shared[0][0] if shared else name
+
+
+def refuse_guess_as_whole(version: Version, alike: str) -> None:
+    """Refuse to take for the whole of a source what is only told to be of it by what they share."""
+    if version.is_complete:
         raise UserError(
             "--complete takes out of the public tables what the folder lacks, and that this is a version of "
-            f"{alike} is only told by what they share: say so with --source {alike}, or leave --complete out"
+            f"{printable(alike)} is only told by what they share: say so with --source {printable(alike)}, or leave "
+            "--complete out"
         )
-    return shared[0][0] if shared else name
 
 
 def part_of_before(memory, folder: Path) -> str | None:

@@ -50,7 +50,7 @@ with {MEASURED},
 
 fields as (select distinct text_field from measured where study = $study and text_field is not null)
 
-select json_extract_string(items.fields, concat('$."', text_field, '"')) as document
+select json_extract_string(items.fields, '$."' || text_field || '"') as document
 from items, fields
 where study = $study and document is not null
 order by item, text_field
@@ -80,7 +80,7 @@ select
     trim(response_text) as answer,
     status_recorded,
     reason_recorded,
-    json_extract_string(items.fields, concat('$."', text_field, '"')) as source
+    json_extract_string(items.fields, '$."' || text_field || '"') as source
 from raw.trials as trials
 inner join measured using (study, paradigm)
 left join items using (study, item)

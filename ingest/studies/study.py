@@ -76,7 +76,8 @@ class Study(Part):
 
     def _check_form(self):
         """Hold against each other what is said for the whole study."""
-        if self.anchors.proportional and not self.baselines:
+        rules = [self.anchors.model_dump(), *(vignette.get("anchors", {}) for vignette in self.vignettes)]
+        if any(rule.get("proportional") for rule in rules) and not self.baselines:
             raise ValueError("baselines: anchors that are proportional to baselines need them")
         form = ANSWER_FORMATS.get(self.answer_format, self.answer_format)
         if unknown := sorted(placeholders(form) - {"response_unit"}):

@@ -45,9 +45,7 @@ over_llms as (
         *,
         'both' as anchor_direction,
         'pooled' as temperature_scope,
-        {% for column, value in recommended_specification().items() -%}
-            '{{ value }}' as {{ column }},
-        {% endfor -%}
+        {{ as_recommended() }},
         {{ numbers({'{quantity}': ('value', 'low', 'high')}) }}
     from {{ ref('int_claims_over_llms') }}
 ),
@@ -81,9 +79,7 @@ rankings as (
         *,
         'both' as anchor_direction,
         'pooled' as temperature_scope,
-        {% for column, value in recommended_specification().items() -%}
-            '{{ value }}' as {{ column }},
-        {% endfor -%}
+        {{ as_recommended() }},
         {{ numbers({
             'rank_by_{goal}': 'rank',
             'rank_by_{goal}_with_no_technique': 'rank_with_no_technique',
@@ -93,21 +89,17 @@ rankings as (
     where paradigm = 'anchoring' and vignette is null
 ),
 
-stopping_rules as (
-    select *, 'final' as non_null, {{ numbers(['n_cells_topped_up_without_cause', 'n_cells_qualified_not_topped_up']) }}
-    from {{ ref('int_stopping_rules_checked') }}
-),
+{% for part, model, quantities in [
+    ('stopping_rules', 'int_stopping_rules_checked',
+        ['n_cells_topped_up_without_cause', 'n_cells_qualified_not_topped_up']),
+    ('anchor_factors', 'int_anchor_factors_recorded', ['anchor_factor_lowest', 'anchor_factor_highest']),
+    ('request_ids', 'int_request_ids_logged', ['percent_with_request_id']),
+] -%}
+    {{ part }} as (
+        select *, 'final' as non_null, {{ numbers(quantities) }} from {{ ref(model) }}
+    ),
 
-anchor_factors as (
-    select *, 'final' as non_null, {{ numbers(['anchor_factor_lowest', 'anchor_factor_highest']) }}
-    from {{ ref('int_anchor_factors_recorded') }}
-),
-
-request_ids as (
-    select *, 'final' as non_null, {{ numbers(['percent_with_request_id']) }}
-    from {{ ref('int_request_ids_logged') }}
-),
-
+{% endfor %}
 scores as (
     select *, {{ numbers({'{quantity}': ('value', 'low', 'high')}) }} from {{ ref('int_claim_scores') }}
 ),
@@ -153,9 +145,7 @@ recommended as (
     select
         * exclude (row_set, baseline_scope, weighting),
         'pooled' as temperature_scope,
-        {% for column, value in recommended_specification().items() -%}
-            '{{ value }}' as {{ column }}{{ ',' if not loop.last }}
-        {% endfor -%}
+        {{ as_recommended() }}
     from inferred
     where
         row_set = 'accepted' and baseline_scope = 'pooled' and coalesce(weighting, 'llm') = 'llm'

@@ -19,12 +19,7 @@ answers as (
         trials.item,
         coalesce(rereadings.response, trials.number_recorded, texts.number_read) as number
     from trials
-    inner join dotted
-        on
-            trials.study = dotted.study
-            and trials.vignette = dotted.vignette
-            and trials.llm_recorded = dotted.llm_recorded
-            and trials.item is not distinct from dotted.item
+    inner join dotted on {{ same_in('trials', 'dotted', ['study', 'vignette', 'llm_recorded', 'item']) }}
     left join {{ ref('int_vignettes_defined') }} as vignettes
         on trials.study = vignettes.study and trials.vignette = vignettes.vignette
     left join {{ ref('int_texts_read') }} as texts

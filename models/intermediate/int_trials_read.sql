@@ -45,11 +45,7 @@ told as (
             and joined.is_look_back is not true
             and joined.answer_kind = 'number'
     left join {{ ref('int_cells_scaled') }} as cells
-        on
-            joined.study = cells.study
-            and joined.vignette = cells.vignette
-            and joined.llm_recorded = cells.llm_recorded
-            and joined.item is not distinct from cells.item
+        on {{ same_in('joined', 'cells', ['study', 'vignette', 'llm_recorded', 'item']) }}
     left join {{ ref('stg_reread_trials') }} as rereadings on joined.trial_id = rereadings.trial_id
 )
 

@@ -361,6 +361,15 @@ def test_a_version_says_what_is_gone_and_the_whole_of_a_source_withdraws_it(impo
     assert imported.rows("select count(*) from raw.attribution_scores") == [(808,)]
 
 
+def test_a_folder_that_is_only_told_by_what_it_shares_is_not_the_whole_of_a_source(imported, tmp_path):
+    part = tmp_path / "part"
+    part.mkdir()
+    shutil.copy(imported.folder / "anchoring_gpt2_results_standard.csv", part)
+    said = imported.run("import", part, "--complete", expect=2)
+    assert "only told by what they share: say so with --source" in said
+    assert len(imported.accepted()) == 606
+
+
 def test_one_file_is_not_the_whole_of_its_source_and_an_older_version_publishes_nothing(imported, golden):
     file = imported.folder / "anchoring_gpt2_results_standard.csv"
     golden(imported.run("import", file, "--complete", expect=2), "anchoring_gpt2_results_standard.csv")

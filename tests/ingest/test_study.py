@@ -116,6 +116,10 @@ WRONG = {
     "a negative multiple": ({"anchors": {"proportional": {"low": -1}}}, 5, "anchors.proportional.low", "0, not -1"),
     "an anchor that is no number": ({"anchors": {"fixed": {"low": "few", "high": 9}}}, 5, "anchors.fixed.low", "'few'"),
     "anchors from no baselines": ({"anchors": {"proportional": {}}, "baselines": False}, 6, "baselines", "need them"),
+    "anchors of a vignette from no baselines": (
+        {"vignettes": [{"vignette": "fever", "anchors": {"proportional": {}}}], "baselines": False},
+        *(6, "baselines", "need them"),
+    ),
     "a maximum alone": ({"stopping_rule": {"maximum": 90}}, 6, "stopping_rule", "both maximum and sd_above"),
     "a threshold alone": ({"stopping_rule": {"sd_above": 15}}, 6, "stopping_rule", "both maximum and sd_above"),
     "a maximum below the minimum": ({"stopping_rule": {"minimum": 30, "maximum": 9, "sd_above": 1}}, 6, "stopping_rule",

@@ -263,6 +263,22 @@ def test_a_reformatted_line_is_unchanged(archive, make, trials, land, query):
     assert query("select count(*) from raw.trials") == [(2,)]
 
 
+def test_an_edited_file_that_is_renamed_and_comes_back_as_it_was_says_one_thing_of_each_entry(
+    archive, make, trials, land, published, query
+):
+    make.file(archive / "a.jsonl", *trials(10, 11, 12))
+    land()
+    make.file(archive / "a.jsonl", *trials(99, 11, 12))
+    assert counts(land()) == (0, 2, 1, 0)
+    (archive / "a.jsonl").rename(archive / "b.jsonl")
+    assert counts(land()) == (0, 3, 0, 0)
+    (archive / "b.jsonl").unlink()
+    make.file(archive / "a.jsonl", *trials(10, 11, 12))
+    land()
+    assert query("select entry from raw.version_entries group by version_id, entry having count(*) > 1") == []
+    assert [number for _, number in published()] == [10, 11, 12]
+
+
 @AGAIN
 def test_a_renamed_file_is_the_same_also_when_it_is_edited_afterwards_and_named_back(
     archive, make, trials, land, published, held

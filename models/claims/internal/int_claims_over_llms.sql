@@ -63,10 +63,7 @@ pairs as (
     from llm_means as of_a
     inner join llm_means as of_b
         on
-            of_a.study = of_b.study
-            and of_a.domain = of_b.domain
-            and of_a.llm = of_b.llm
-            and of_a.temperature_scope = of_b.temperature_scope
+            {{ same_in('of_a', 'of_b', ['study', 'domain', 'llm', 'temperature_scope']) }}
             and of_a.technique != of_b.technique
     where of_a.displacement is not null and of_b.displacement is not null
 ),
@@ -78,14 +75,13 @@ of_two as (
     from pairs
 ),
 
-together as (
-    select * from of_one
-    union all by name
-    select * from of_two
-),
-
 observations as (
-    select * exclude (numbers), unnest(numbers) as number from together
+    select * exclude (numbers), unnest(numbers) as number
+    from (
+        select * from of_one
+        union all by name
+        select * from of_two
+    ) as parts
 ),
 
 means as (

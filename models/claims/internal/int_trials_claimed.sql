@@ -5,12 +5,13 @@ with trials as (
 ),
 
 numbered as (
-    select * replace (
-        case
-            when row_set = 'as_recorded' then response_recorded
-            when status = 'answered' and not is_quarantined then response
-        end as response
-    )
+    select
+        * replace (
+            case
+                when row_set = 'as_recorded' then response_recorded
+                when status = 'answered' and not is_quarantined then response
+            end as response
+        )
     from trials
 )
 
