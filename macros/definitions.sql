@@ -96,11 +96,3 @@ end
 {% macro question_keys() %}
     {{ return(['study', 'paradigm', 'domain', 'goal', 'measure', 'instrument', 'arm', 'arm_b']) }}
 {% endmacro %}
-
-
-{# Whether two relations have the same in some columns, null included. #}
-{% macro same_in(left, right, columns) -%}
-    {%- for column in columns -%}
-        {{ left }}.{{ column }} is not distinct from {{ right }}.{{ column }}{{ ' and ' if not loop.last }}
-    {%- endfor -%}
-{%- endmacro %}

@@ -155,3 +155,11 @@
     cast({{ value }} as {{ type }})
     {%- endif -%}
 {%- endmacro %}
+
+
+{# Whether two relations have the same in some columns, null included; here, since `ingest` renders what joins so. #}
+{% macro same_in(left, right, columns) -%}
+    {%- for column in columns -%}
+        {{ left }}.{{ column }} is not distinct from {{ right }}.{{ column }}{{ ' and ' if not loop.last }}
+    {%- endfor -%}
+{%- endmacro %}
