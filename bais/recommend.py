@@ -83,8 +83,8 @@ def recommend(
         place, *elsewhere = meant
         place = place | {"measure": measure}
         evidence = evidence_on(warehouse, place, llm, goal)
-        if not goals and all(bias["value"] is None for bias in evidence.biases):
-            _refuse_unanswered(warehouse, place)
+        if not goals and not any(bias["n_trials"] for bias in evidence.biases):
+            _refuse_unanswered(warehouse, place, evidence.biases)
         unread = unread_lines(warehouse, place["study"])
     sentences = advise(evidence, goal)
     if not evidence.is_asked and (alike := similar(llm, evidence.llms)):
@@ -121,10 +121,13 @@ def _refuse_options(paradigm, goals, domain, goal, measure):
         )
 
 
-def _refuse_unanswered(warehouse, place):
+def _refuse_unanswered(warehouse, place, biases):
     """Say of a paradigm or measure that was asked how many trials had no usable answer, and what shows them."""
     paradigm, study = (printable(place[name]) for name in ("paradigm", "study"))
-    if not (rows := records(warehouse, UNANSWERED, place)):
+    rows = records(warehouse, UNANSWERED, place)
+    if biases and not rows:  # there are answers, and no LLM has both arms
+        return
+    if not rows:
         refuse_unknown("measure", place["measure"], values(warehouse, MEASURED, place), f" in study {study}")
         raise UserError(f"{paradigm} was asked in study {study}, and no answer to it was measured")
     phrase = "; ".join(
