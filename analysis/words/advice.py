@@ -208,8 +208,9 @@ def notes(evidence, goals):
         whose = f"its interval is of {evidence.llm}'s own trials and" if evidence.own else "its 95 % interval"
         n = first["n_comparisons"]
         holds = f"holds for all {n} techniques at once" if n > 1 else "is for the one technique asked"
-        if on_placebo := evidence.of(*goals, comparison="placebo"):
-            holds += f" (against a placebo, for all {on_placebo[0]['n_comparisons']} that are held against it)"
+        on_placebo = evidence.of(*goals, comparison="placebo")
+        if n_on_placebo := max((row["n_comparisons"] or 0 for row in on_placebo), default=0):
+            holds += f" (against a placebo, for the {n_on_placebo} held against it)"
         best = (
             "P(best): of the smallest loss, on average over LLMs (where one more LLM is foretold, in that LLM); for a "
             "plain prompt, that no technique gains. "
@@ -511,7 +512,7 @@ def _counts(evidence, leading):
             yield (
                 f"{row['name']}: {gained}; {row['goal']} is {words.amount(row['loss'])} instead of "
                 f"{words.number(row['loss_control'])}{of_whom}, gain {_gain(evidence, row)}. "
-                f"{_capital(codes.CERTAINTY[row['certainty']])}."
+                f"{_capital(codes.CERTAINTY[row['certainty']].replace('LLM', evidence.noun))}."
             )
         elif row["decision"] == "equivalent":
             yield (

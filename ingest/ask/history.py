@@ -272,8 +272,8 @@ class _Places:
             return self._pair("technique", ("technique", vignette, is_anchored), techniques, technique)
         if not is_judged and (is_anchored, treatment) not in (treatments := design.treatments(vignette)):
             if (not is_anchored, treatment) in treatments:
-                numbers = ("with a number as its anchor", "without one")
-                was, now = numbers if is_anchored else reversed(numbers)
+                kinds = ("with a number as its anchor", "without a number as its anchor")
+                was, now = kinds if is_anchored else reversed(kinds)
                 return f"arm {treatment} {was}", f"arm {treatment} {now}"
             return self._pair("arm", ("arm", vignette), [arm for _, arm in treatments], treatment)
         if temperature not in (temperatures := self.temperatures[is_judged]):

@@ -244,7 +244,7 @@ def test_an_anchor_that_becomes_words_or_a_number_is_told_as_the_same_arm_asked_
     history = of_study(study({"arms": ARMS | {"high": {"anchor": after}}}))
     is_number = before == 300
     assert {change.was for change in history.orphans} == {
-        "arm high with a number as its anchor" if is_number else "arm high without one"
+        f"arm high {'with' if is_number else 'without'} a number as its anchor"
     }
     assert history.n_again == collect(study({"arms": ARMS | {"high": {"anchor": after}}})).n_done
 
