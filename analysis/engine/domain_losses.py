@@ -417,7 +417,7 @@ class DomainLosses:
     def _places(self, rows, *keys):
         names = {"llm": self.llms, "unit": self._units, "technique": self.techniques, "arm": self.arms}
         values = {key: _units(rows) if key == "unit" else rows[key] for key in keys}
-        return tuple(pd.Categorical(values[key], names[key]).codes.astype(np.int64) for key in keys)
+        return tuple(pd.Index(names[key]).get_indexer(values[key]) for key in keys)
 
     def _ranges(self, missing, shape):
         """Number of trials without an answer, and the least and most percent that each could have been."""

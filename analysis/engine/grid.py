@@ -1,7 +1,7 @@
 """Counts of one measure as arrays of techniques, LLMs and items, by arm."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -51,11 +51,11 @@ class Measured:
         """Whether its paradigm names goals, so that single contrasts decide nothing."""
         return self.base is not None
 
-    @cached_property
+    @property
     def grids(self):
-        """The counts of each row set that has any as a `Grid`."""
+        """A callable for each row set that has any counts, which returns its `Grid`, made once."""
         by_row_set = self.counts.groupby("row_set", sort=True)
-        return {row_set: Grid(rows, base=self.base) for row_set, rows in by_row_set if rows["n_trials"].any()}
+        return {name: cache(partial(Grid, rows, base=self.base)) for name, rows in by_row_set if rows["n_trials"].any()}
 
 
 def by_measure(counts, paradigms, contrasts):
@@ -82,7 +82,7 @@ def by_measure(counts, paradigms, contrasts):
         measures = []
         for measure, of_measure in of_paradigm.groupby("measure", sort=True):
             rows = here[here["measure"] == measure]
-            for name in sorted({or_none(name) for name in rows["instrument"]}, key=lambda name: name or ""):
+            for name in sorted(map(or_none, rows["instrument"].unique()), key=lambda name: name or ""):
                 keys = {"study": study, "paradigm": paradigm, "measure": measure, "instrument": name}
                 of_instrument = rows[rows["instrument"].isna() if name is None else rows["instrument"] == name]
                 measures.append(Measured(keys, of_instrument, list(of_measure.itertuples())))

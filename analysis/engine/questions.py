@@ -204,10 +204,10 @@ def questions_on_contrasts(counts, paradigms, contrasts):
     """
     for (_, paradigm), of_paradigm in by_measure(counts, paradigms, contrasts):
         for measured in of_paradigm:
-            grids = dict(measured.grids)
+            grids = {} if measured.has_goals else measured.grids
             grid = grids.pop(RECOMMENDED["row_set"], None)
-            for contrast in measured.contrasts if grid and not measured.has_goals else ():
-                basis = basis_of_contrast(grid, contrast)
+            for contrast in measured.contrasts if grid else ():
+                basis = basis_of_contrast(grid(), contrast)
                 if basis is None:
                     continue
                 arms = {"arm": contrast.arm, "arm_b": or_none(contrast.arm_b)}
@@ -222,7 +222,7 @@ def questions_on_contrasts(counts, paradigms, contrasts):
 
 def _of_row_sets(grids, contrast):
     return [
-        ({"switch": "row_set", "row_set": row_set}, basis_of_contrast(grid, contrast))
+        ({"switch": "row_set", "row_set": row_set}, basis_of_contrast(grid(), contrast))
         for row_set, grid in grids.items()
     ]
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from scipy import special
@@ -135,6 +135,7 @@ def to_settle_rows(questions, ranked, controls, costs, prices):
         now, and `needed_trials` are of each LLM, vignette, technique and arm, with as many LLMs as now. `cost_usd` is
         of what is added to the technique and its control, baselines not included.
     """
+    usd = cache(partial(_usd, costs, prices))
     for question in questions:
         study, basis = question.keys["study"], question.basis
         gains, n_by_kind = compared(basis, pairs_of(question, ranked, controls))
@@ -147,7 +148,7 @@ def to_settle_rows(questions, ranked, controls, costs, prices):
             if row["decision"] != "no_evidence":
                 continue
             level = one_sided(n_comparisons)
-            per_trial = sum(_usd(costs, prices, study, name) for name in (pair.technique, pair.control))
+            per_trial = sum(usd(study, name) for name in (pair.technique, pair.control))
             keys = question.keys | {"technique_a": pair.technique, "technique_b": pair.control, "alpha": 2 * level}
             reason = next((code for code in codes if code in ("one_llm", "zero_variance")), None)
             yield from (keys | columns for columns in _settling(row, by_llm, basis, level, per_trial, reason))
