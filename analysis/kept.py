@@ -49,9 +49,9 @@ def kept_by_study(session, this, rows_of, columns, by_study, shared=None, settin
     unchanged = _unchanged(session, this, columns, read_from)
     parts = [_rows_there(session, this, columns, unchanged)] if unchanged else []
     if changed := sorted(read_from.keys() - unchanged):
-        read = {name: relation.filter(f"study in {_literals(changed)}") for name, relation in by_study.items()} | shared
-        in_order = {name: relation.order(_names(relation.columns)) for name, relation in read.items()}
-        frames = {name: relation.to_arrow_table().to_pandas() for name, relation in in_order.items()}
+        inputs = {name: relation.filter(f"study in {_literals(changed)}") for name, relation in by_study.items()}
+        relations = {name: relation.order(_names(relation.columns)) for name, relation in (inputs | shared).items()}
+        frames = {name: relation.to_arrow_table().to_pandas() for name, relation in relations.items()}
         parts.append(table(rows_of(**frames, **settings), columns))
     rows = pa.concat_tables(parts) if parts else table([], columns)
     _keep(session, this, rows, read_from)

@@ -53,7 +53,7 @@ class Measured:
 
     @property
     def grids(self):
-        """A callable for each row set that has any counts, which returns its `Grid`, made once."""
+        """By row set that has any counts, a callable that returns its `Grid`, made when it is first called."""
         by_row_set = self.counts.groupby("row_set", sort=True)
         return {name: cache(partial(Grid, rows, base=self.base)) for name, rows in by_row_set if rows["n_trials"].any()}
 
