@@ -9,9 +9,11 @@ import pyarrow.compute as pc
 import yaml
 
 MODELS = Path(__file__).resolve().parents[1] / "models"
-CASTS = {"varchar": str, "double": float, "bigint": int, "boolean": bool}
+CASTS = {"varchar": str, "double": float, "integer": int, "bigint": int, "boolean": bool}
 NOT_FINITE = (math.inf, -math.inf)  # beside NaN, which equals nothing
-TYPES = {"varchar": pa.string(), "double": pa.float64(), "bigint": pa.int64(), "boolean": pa.bool_()}
+TYPES = {
+    "varchar": pa.string(), "double": pa.float64(), "integer": pa.int32(), "bigint": pa.int64(), "boolean": pa.bool_(),
+}  # fmt: skip
 
 
 def columns(*declared):

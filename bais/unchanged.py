@@ -10,6 +10,7 @@ import os
 import re
 from pathlib import Path
 
+from analysis.claims import own_folders
 from analysis.provenance import hash_of_files, library_versions
 from bais import age
 from bais.terminal import fixed
@@ -17,7 +18,7 @@ from ingest.land.folder import folder_of
 from ingest.land.raw import TABLES
 from ingest.warehouse import ROOT, UserError, connect, explain, printable, warehouse_path
 
-SOURCES = ("models", "macros", "seeds", "analysis", "tests/models", "dbt_project.yml", "profiles")
+SOURCES = ("models", "macros", "seeds", "claims", "analysis", "tests/models", "dbt_project.yml", "profiles")
 SETTING = re.compile(r"env_var\(\s*['\"](\w+)")
 WHERE_IT_IS_BUILT = {"BAIS_WAREHOUSE", "BAIS_DEV_WAREHOUSE"}
 DERIVED = """
@@ -33,7 +34,7 @@ RECORD = "intermediate.last_build"
 
 def source() -> str:
     """Return what a build hangs on beside the warehouse: files, libraries, and the settings that files name."""
-    files = [ROOT / name for name in SOURCES]
+    files = [*(ROOT / name for name in SOURCES), *own_folders()]
     naming = (ROOT / "dbt_project.yml", *(ROOT / "models").rglob("*.yml"), *(ROOT / "profiles").glob("*.yml"))
     names = {name for path in naming for name in SETTING.findall(path.read_text(encoding="utf-8"))}
     settings = sorted((name, os.environ.get(name)) for name in names - WHERE_IT_IS_BUILT)

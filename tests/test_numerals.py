@@ -1,20 +1,28 @@
-"""Every numeral of documents A to D is accounted for: `seeds/numerals.csv` names its claim, or why it is none.
+"""Every numeral of documents A to D is accounted for: `tests/numerals.csv` names its claim, or why it is none.
 
-That the claims exist and print these numerals is held by dbt: `assert_numerals_name_claims_that_print_them`.
+`why` is `citation`: year, volume, pages, address, study or result of a cited work; `condition`: a temperature at which
+was asked; `date`: when the document was written, the trials were run or the texts end that an LLM learned from;
+`definition`: what a value of a metric means, or is held against; `formula`: a constant, an index or an exponent;
+`illustration`: an invented example; `label`: the number of a section, table, figure, equation, item, step, turn,
+story, decision or variation; `level`: of confidence, significance or power; `name`: of an LLM, a data set, a program,
+a device or a licence; `prompt`: said or to be said to an LLM or a person; `quotation`: in a text that is quoted;
+`requirement`: what a program has to accept; `setting`: what the authors chose for a computation and no table of ours
+has.
 """
 
-import duckdb
 import pytest
 
+from analysis.claims.papers import read_papers
+from analysis.reading.numerals import as_shown
 from tests.tools.numerals import (
     DOCUMENTS,
-    ROOT,
     SHARED,
-    as_shown,
     main,
+    misprinted,
     numerals,
+    place,
     read_documents,
-    read_seed,
+    read_rows,
     unaccounted,
     unprinted,
 )
@@ -32,11 +40,11 @@ def documents():
 
 
 def test_each_numeral_of_the_documents_is_a_claim_or_has_a_reason_to_be_none(documents):
-    assert unaccounted(documents, read_seed()) == []
+    assert unaccounted(documents, read_rows()) == []
 
 
 def test_no_row_is_of_a_numeral_that_the_documents_do_not_print(documents):
-    assert unprinted(documents, read_seed()) == []
+    assert unprinted(documents, read_rows()) == []
 
 
 @pytest.mark.parametrize(
@@ -152,40 +160,46 @@ def test_the_tool_keeps_what_was_said_adds_what_is_new_and_drops_what_is_gone(fo
     main(folder, seed)
     assert capsys.readouterr().out == "4 numerals; 4 added, 0 dropped\n"
     places = [("A", 1, 1, "1"), ("A", 3, 1, "7.5"), ("A", 3, 2, "26.0"), ("B", 1, 1, "39")]
-    assert unaccounted(MADE_UP, read_seed(seed)) == places
+    assert unaccounted(MADE_UP, read_rows(seed)) == places
 
     seed.write_text(seed.read_text(encoding="utf-8").replace("B,1,1,39,,", "B,1,1,39,B-n,"), encoding="utf-8")
     (folder / "000_copy.txt").write_text("Section 1", encoding="utf-8")
     main(folder, seed)
     assert capsys.readouterr().out == "2 numerals; 0 added, 2 dropped\n"
-    assert read_seed(seed) == [row("A", 1, 1, "1"), row("B", 1, 1, "39", claim="B-n")]
+    assert read_rows(seed) == [row("A", 1, 1, "1"), row("B", 1, 1, "39", claim="B-n")]
 
 
-@pytest.fixture
-def wrong_claims():
-    """What dbt's test finds wrong with one numeral: the keys of its claims, as far as they do not print it."""
-    path = ROOT / "tests" / "models" / "assert_numerals_name_claims_that_print_them.sql"
-    query = path.read_text(encoding="utf-8").replace("{{ ref('", "").replace("') }}", "")
-    with duckdb.connect() as connection:
-        connection.execute(
-            "create table published_claims as select * from (values "
-            "('A-pp', null, 'A', 'value', 26.0, 1, 'pp'), ('A-fall', null, 'A', 'value', -2.0, 0, 'pp'), "
-            "('A-about', null, 'A', 'value', 2450.0, -1, 'trials'), ('A-p', 'low', 'A', 'value', 0.05, 2, '1'), "
-            "('A-tiny', null, 'A', 'value', 8.62e-130, 132, '1'), "
-            "('A-half', null, 'A', 'value', 0.5, 1, 'baselines'), ('A-ratio', null, 'A', 'value', 0.5, 1, 'ratio'), "
-            "('A-sentence', null, 'A', 'sentence', 1.5, 0, 'rank'), ('B-pp', null, 'B', 'value', 26.0, 1, 'pp')"
-            ") as claims (claim_id, part, document, kind, published_value, decimals, unit)"
-        )
+REASONS = {
+    "citation", "condition", "date", "definition", "formula", "illustration", "label", "level", "name", "prompt",
+    "quotation", "requirement", "setting",
+}  # fmt: skip
 
-        def found(numeral, claim, why=None):
-            connection.execute(
-                "create or replace table numerals as "
-                "select 'A' as document, 1 as line, 1 as position, ? as numeral, ? as claim, ? as why",
-                [numeral, claim, why],
-            )
-            return sorted(claim_key for (claim_key,) in connection.sql(f"select claim_key from ({query})").fetchall())
 
-        yield found
+def test_the_claims_that_numerals_name_print_them():
+    claims = {"/".join(filter(None, (claim["claim_id"], claim["part"]))): claim for claim in read_papers()[1]}
+    rows = read_rows()
+    assert {row["why"] for row in rows} <= {"", *REASONS}
+    assert [(place(row), wrong) for row in rows if (wrong := misprinted(row, claims))] == []
+
+
+CLAIMED = {
+    key: dict(zip(("document", "kind", "published_value", "decimals", "unit"), values, strict=True))
+    for key, values in {
+        "A-pp": ("A", "value", 26.0, 1, "pp"),
+        "A-fall": ("A", "value", -2.0, 0, "pp"),
+        "A-about": ("A", "value", 2450.0, -1, "trials"),
+        "A-p/low": ("A", "value", 0.05, 2, "1"),
+        "A-tiny": ("A", "value", 8.62e-130, 132, "1"),
+        "A-half": ("A", "value", 0.5, 1, "baselines"),
+        "A-ratio": ("A", "value", 0.5, 1, "ratio"),
+        "A-sentence": ("A", "sentence", 1.5, 0, "rank"),
+        "B-pp": ("B", "value", 26.0, 1, "pp"),
+    }.items()
+}
+
+
+def wrong_claims(numeral, claim, why=""):
+    return sorted(misprinted(row("A", 1, 1, numeral, claim=claim, why=why), CLAIMED))
 
 
 @pytest.mark.parametrize(
@@ -203,7 +217,7 @@ def wrong_claims():
         ("100", "A-sentence"),
     ],
 )
-def test_a_claim_is_printed_by_its_digits_whatever_separates_them(wrong_claims, numeral, claim):
+def test_a_claim_is_printed_by_its_digits_whatever_separates_them(numeral, claim):
     assert wrong_claims(numeral, claim) == []
 
 
@@ -226,11 +240,11 @@ def test_a_claim_is_printed_by_its_digits_whatever_separates_them(wrong_claims, 
         ("26.0", "A-pp A-fall A-unknown", ["A-fall", "A-unknown"]),
     ],
 )
-def test_a_claim_that_is_not_there_or_prints_something_else_is_wrong(wrong_claims, numeral, claim, wrong):
+def test_a_claim_that_is_not_there_or_prints_something_else_is_wrong(numeral, claim, wrong):
     assert wrong_claims(numeral, claim) == wrong
 
 
-def test_a_numeral_is_a_claim_or_has_a_reason_and_never_both(wrong_claims):
-    assert wrong_claims("12", None, "prompt") == []
-    assert wrong_claims("12", None, None) == [""]
+def test_a_numeral_is_a_claim_or_has_a_reason_and_never_both():
+    assert wrong_claims("12", "", "prompt") == []
+    assert wrong_claims("12", "") == [""]
     assert wrong_claims("26.0", "A-pp", "prompt") == ["A-pp"]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MACROS = ("read_response", "read_label", "number_in_cell", "trial_status", "answer_in", "engines")
 ENGINE = {"target": {"type": "duckdb"}, "zip": zip}  # what dbt would give macros/engines.sql
+EMPTY = {"papers": "document varchar, study varchar, label varchar, digest varchar"}  # no batch is of a version cited
 SEED_TYPES = ROOT / "seeds" / "_seeds.yml"
 PROJECT = ROOT / "dbt_project.yml"
 
@@ -110,6 +111,8 @@ class Models:
                 path, types = ROOT / "seeds" / f"{name}.csv", columns_of_seed(name)
                 read = f"read_csv({quoted(path)}, auto_detect = false, header = true, columns = {types})"
                 self.connection.execute(f"create table {name} as from {read}")
+            elif name in EMPTY:
+                self.connection.execute(f"create table {name} ({EMPTY[name]})")
             else:
                 self.connection.execute(f"create {self._kind(name)} {name} as {self.render(name)}")
         return name

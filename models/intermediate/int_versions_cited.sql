@@ -7,5 +7,6 @@ with versions as (
 )
 
 select cited.document, cited.study, cited.label, versions.version_id, cited.study || '@' || cited.label as cited_study
-from {{ ref('paper_versions') }} as cited
+from {{ ref('papers') }} as cited
 left join versions using (study, digest)
+where cited.digest is not null

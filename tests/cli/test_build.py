@@ -422,11 +422,15 @@ def test_what_is_landed_while_a_build_runs_is_built_by_the_next(build, warehouse
     assert not build()[0]
 
 
-@pytest.mark.parametrize("of", ["models/a.sql", "seeds/b.csv", "analysis/c.py", "setting", "library"])
+@pytest.mark.parametrize(
+    "of",
+    ["models/a.sql", "seeds/b.csv", "analysis/c.py", "claims/d/claims.csv", "own/claims.csv", "setting", "library"],
+)
 def test_the_source_of_a_build_changes_with_each_of_its_parts(tmp_path, monkeypatch, of):
     monkeypatch.setattr(unchanged, "ROOT", tmp_path)
     (tmp_path / "profiles").mkdir()
     (tmp_path / "dbt_project.yml").write_text("{{ env_var('A_SETTING', 1) }} {{ env_var('BAIS_WAREHOUSE') }}")
+    monkeypatch.setenv("BAIS_PAPERS", str(tmp_path / "own"))
     before = unchanged.source()
     monkeypatch.setenv("BAIS_WAREHOUSE", "another.duckdb")
     assert unchanged.source() == before
@@ -435,7 +439,7 @@ def test_the_source_of_a_build_changes_with_each_of_its_parts(tmp_path, monkeypa
     elif of == "library":
         monkeypatch.setattr(unchanged, "library_versions", lambda: "numpy==0")
     else:
-        (tmp_path / of).parent.mkdir()
+        (tmp_path / of).parent.mkdir(parents=True)
         (tmp_path / of).write_text("changed")
     assert unchanged.source() != before
 

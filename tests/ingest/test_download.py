@@ -1,6 +1,5 @@
 """The public archive, fetched from a server on this machine: all of it, as published, or nothing."""
 
-import csv
 import hashlib
 import http.server
 import io
@@ -11,10 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from analysis.claims.papers import read_papers
 from ingest.bring import download as downloading
 from ingest.bring.download import COMMIT, MANIFEST, download, read_manifest
 from ingest.run import main
-from ingest.warehouse import ROOT, UserError
+from ingest.warehouse import UserError
 
 FILES = {"a.jsonl": b'{"a": 1}\n', "high-anchor/b.jsonl": b"invented\n"}
 
@@ -235,9 +235,8 @@ def test_the_command_fetches_and_imports_or_exits_2_and_lands_nothing(
 def test_claims_of_document_a_are_about_the_version_that_is_pinned(recorded):
     digests = sorted((path, digest) for path, digest in read_manifest(MANIFEST).items())
     whole = hashlib.sha256("\n".join(f"{digest}  {path}" for path, digest in digests).encode()).hexdigest()
-    with (ROOT / "seeds" / "paper_versions.csv").open(newline="") as file:
-        (of_a,) = [row for row in csv.DictReader(file) if row["document"] == "A"]
-    assert of_a == {"document": "A", "study": "voder-bais", "label": COMMIT[:7], "digest": whole}
+    (of_a,) = [paper for paper in read_papers()[0] if paper["document"] == "A"]
+    assert (of_a["study"], of_a["label"], of_a["digest"]) == ("voder-bais", COMMIT[:7], whole)
     assert recorded.query("select digest from raw.source_versions") == [(whole,)]
 
 

@@ -1,6 +1,6 @@
 -- The difference of two techniques over LLMs is that of their losses, LLM by LLM.
 with differences as (
-    select * from {{ ref('int_claims_over_llms') }}
+    select * from {{ ref('int_claims_recommended') }}
     where quantity = 'displacement_difference'
 ),
 

@@ -1,51 +1,25 @@
-"""The numerals of a document, and what `seeds/numerals.csv` says of each: the claim that it prints, or why it is none.
+"""The numerals of a document, and what `tests/numerals.csv` says of each: the claim that it prints, or why it is none.
 
     python tests/tools/numerals.py [folder of the documents]
 
-brings the seed in line with the documents: it adds a row for each numeral without one, whose `claim` and `why` are left
-empty for whoever reads that place, and drops the rows whose numeral is not there.
+brings that file in line with the documents: it adds a row for each numeral without one, whose `claim` and `why` are
+left empty for whoever reads that place, and drops the rows whose numeral is not there.
 """
 
 import csv
 import os
-import re
 import sys
 from pathlib import Path
 
+from analysis.claims.papers import printed_number
+from analysis.reading.numerals import NUMERAL, as_shown
+
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").resolve()
-SEED = ROOT / "seeds" / "numerals.csv"
+SEED = ROOT / "tests" / "numerals.csv"
 COLUMNS = ["document", "line", "position", "numeral", "claim", "why"]
 DOCUMENTS = {"A": "000_*.txt", "B": "001_*.txt", "C": "003_*.txt", "D": "004_*.txt"}
 MISREAD = ("D",)  # UTF-8 that was read as Mac Roman and saved again
-
-# A sign is no hyphen and no dash of a range: -8.8 and [-1, 2] have one, GPT-4.1 and 0-12 have none.
-NUMERAL = re.compile(
-    r"""
-    (?: (?<! [\w.%)\]}+\N{MINUS SIGN}-] ) [+\N{MINUS SIGN}-] )?
-    (?: \d{1,3} (?: ,\d{3} )+ (?!\d) (?: \.\d+ )?    # 14,152
-      | (?<! [\w.] ) \.\d+                           # .05
-      | \d+ \.\d+ e-\d+                              # 8.62e-130
-      | \d+ (?: \.\d+ )*                             # 26.0, section 3.2.5, and digits in a word: o4-mini, 12th
-    )
-    """,
-    re.VERBOSE | re.ASCII,
-)
-
-# A page that was saved with the markup of its formulas has their numbers once as shown and once more in the markup.
-AS_SHOWN = [
-    (re.compile(r"([+\N{MINUS SIGN}])(\d+(?:\.\d+)?)[+-]\2(?!\.?\d)"), r"\1\2"),  # +62.84+62.84
-    (re.compile(r"(\d+(?:\.\d+)?)\\(?:times|approx) \1(?!\.?\d)"), r"\1"),  # 2.2\times 2.2
-    (re.compile(r"(\d+\.\d+)\1(?!\.?\d)"), r"\1"),  # 0.270.27
-    (re.compile(r"(\d+),(\d{3})\1\{,\}\2"), r"\1,\2"),  # 10,00010{,}000
-]
-
-
-def as_shown(text: str) -> str:
-    """Return the text without the second of two copies of a number, which is its markup."""
-    for twice, once in AS_SHOWN:
-        text = twice.sub(once, text)
-    return text
 
 
 def numerals(text: str) -> list[tuple[int, int, str]]:
@@ -55,9 +29,9 @@ def numerals(text: str) -> list[tuple[int, int, str]]:
     are none.
     """
     return [
-        (line, position, numeral)
+        (line, position, numeral[0])
         for line, words in enumerate(text.split("\n"), start=1)
-        for position, numeral in enumerate(NUMERAL.findall(words), start=1)
+        for position, numeral in enumerate(NUMERAL.finditer(words), start=1)
     ]
 
 
@@ -72,8 +46,8 @@ def read_documents(folder: Path) -> dict[str, str]:
     }
 
 
-def read_seed(path: Path = SEED) -> list[dict[str, str]]:
-    """Return a dict per row of the seed."""
+def read_rows(path: Path = SEED) -> list[dict[str, str]]:
+    """Return a dict per row of the file."""
     with path.open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
 
@@ -84,7 +58,7 @@ def places(documents: dict[str, str]) -> set[tuple[str, int, int, str]]:
 
 
 def place(row: dict[str, str]) -> tuple[str, int, int, str]:
-    """Return document, line, position and numeral of a row of the seed."""
+    """Return document, line, position and numeral of a row of the file."""
     return row["document"], int(row["line"]), int(row["position"]), row["numeral"]
 
 
@@ -98,8 +72,37 @@ def unprinted(documents: dict[str, str], rows: list[dict[str, str]]) -> list[tup
     return sorted({place(row) for row in rows} - places(documents))
 
 
+def misprinted(row: dict[str, str], claims: dict[str, dict]) -> list[str]:
+    """Return the claims of a row that do not print its numeral; "" where it has a claim and a reason, or neither.
+
+    Claims are of the same document, and print the same number to as many decimals. A fall may be printed as its size,
+    without the sign ("lowers it by 2 points"), and a multiple of the baseline as its distance from it in percent
+    (1.5 baselines as "50 % above"). The number of a sentence is a threshold, which the sentence need not print.
+    """
+    keys = row["claim"].split() or [""]
+    if bool(row["claim"]) == bool(row["why"]):
+        return keys
+    return [key for key in keys if row["claim"] and not _prints(row, claims.get(key))]
+
+
+def _prints(row, claim):
+    if claim is None or claim["document"] != row["document"]:
+        return False
+    if claim["kind"] == "sentence":
+        return True
+    try:
+        number, decimals, _ = printed_number(row["numeral"])
+    except ValueError:
+        return False
+    value, printed = claim["published_value"], max(claim["decimals"], 0)
+    is_signed = row["numeral"][0] in "+-\N{MINUS SIGN}"
+    if decimals == printed and (number == value or (not is_signed and number == -value)):
+        return True
+    return claim["unit"] == "baselines" and decimals == max(printed - 2, 0) and number == 100 * abs(value - 1)
+
+
 def in_line(documents: dict[str, str], rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the rows that a seed of these documents has: those that are there as they are, the others empty."""
+    """Return the rows that the file of these documents has: those that are there as they are, the others empty."""
     known = {place(row): row for row in rows}
     empty = {"claim": "", "why": ""}
     return [
@@ -109,11 +112,11 @@ def in_line(documents: dict[str, str], rows: list[dict[str, str]]) -> list[dict[
 
 
 def main(folder: Path, seed: Path = SEED) -> None:
-    """Write the seed in line with the documents of the folder, and say what was added and dropped."""
+    """Write the file in line with the documents of the folder, and say what was added and dropped."""
     documents = read_documents(folder)
     if documents.keys() != DOCUMENTS.keys():
         sys.exit(f"{folder} has not all of {', '.join(DOCUMENTS.values())}")
-    rows = read_seed(seed) if seed.exists() else []
+    rows = read_rows(seed) if seed.exists() else []
     written = in_line(documents, rows)
     with seed.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.DictWriter(lines, COLUMNS, lineterminator="\n")
