@@ -32,14 +32,6 @@
 {%- endmacro %}
 
 
-{# Each specification that a claim asks for once, and its name. #}
-{% macro specifications_asked(claims) -%}
-    select distinct {{ specification_keys() }}, concat_ws('/', {{ specification_keys() }}) as specification
-    from {{ claims }}
-    where estimator is not null
-{%- endmacro %}
-
-
 {# Whether an LLM is among those that a specification leaves out, whose ids a space separates. #}
 {% macro is_left_out(llm, excluded_llm) -%}
     coalesce(list_contains(string_split({{ excluded_llm }}, ' '), {{ llm }}), false)
@@ -75,6 +67,42 @@
 {%- endmacro %}
 
 
+{# Each claim that is derived from others and what it rests on in the end, with its place among these: the position of the
+   input, then of that one's input, and so on. A claim that is derived from nothing rests on itself. #}
+{% macro claim_bases() -%}
+    with recursive nodes as (
+        select {{ claim_key() }} as claim_key, inputs from {{ ref('published_claims') }}
+    ),
+
+    inputs as (
+        select
+            claim_key,
+            unnest(regexp_split_to_array(trim(inputs), '\s+')) as input_key,
+            generate_subscripts(regexp_split_to_array(trim(inputs), '\s+'), 1) as position
+        from nodes
+        where inputs is not null
+    ),
+
+    -- a claim that derives from itself stops the build (`int_claims_derived`); here it must not go round for ever
+    rests_on as (
+        select claim_key, claim_key as basis_key, []::bigint[] as place, [claim_key] as on_the_way from nodes
+        union all
+        select
+            rests_on.claim_key,
+            inputs.input_key as basis_key,
+            list_append(rests_on.place, inputs.position) as place,
+            list_append(rests_on.on_the_way, inputs.input_key) as on_the_way
+        from rests_on
+        inner join inputs on rests_on.basis_key = inputs.claim_key
+        where not list_contains(rests_on.on_the_way, inputs.input_key)
+    )
+
+    select rests_on.claim_key, rests_on.basis_key, rests_on.place
+    from rests_on
+    anti join inputs on rests_on.basis_key = inputs.claim_key
+{%- endmacro %}
+
+
 {# A text as a literal of SQL. #}
 {% macro quoted(text) -%}
     ('''' || replace({{ text }}, '''', '''''') || '''')
@@ -91,26 +119,6 @@
         when '<' then {{ low }} < {{ published }}
         when '>' then {{ high }} > {{ published }}
     end
-{%- endmacro %}
-
-
-{# A value in words: to the digits that are printed, and one more where that tells it apart from them. #}
-{% macro shown(value, decimals) -%}
-    format(
-        '{:.'
-        || (
-            greatest({{ decimals }} + {{ exponent(value, decimals) }}, 0)
-            + case when {{ value }} = round({{ value }}, greatest({{ decimals }}, 0)) then 0 else 1 end
-        )
-        || case when {{ exponent(value, decimals) }} < 0 then 'e}' else 'f}' end,
-        {{ value }}
-    )
-{%- endmacro %}
-
-
-{# The power of ten of a value that is too small to be written out, such as a p value; of others 0. #}
-{% macro exponent(value, decimals) -%}
-    case when {{ decimals }} > 4 and abs({{ value }}) between 1e-300 and 1e-4 then floor(log10(abs({{ value }})))::integer else 0 end
 {%- endmacro %}
 
 

@@ -27,7 +27,7 @@ def tables(connection):
 def is_declared(relation):
     """Whether it is public or given, or a query over such; what Python makes for other models is declared nowhere."""
     schema, name = relation.split(".")
-    of_python = name in ("int_claims_over_llms", "int_human_effects_derived")  # they read such a table
+    of_python = name in ("int_claims_recommended", "int_human_effects_derived")  # they read such a table
     return schema != "intermediate" or (any((ROOT / "models").rglob(f"{name}.sql")) and not of_python)
 
 

@@ -38,8 +38,7 @@ def test_the_selector_light_leaves_out_inference_and_what_needs_it(new_warehouse
     left_out = rooms.keys() - set(new_warehouse.dbt(*listing).split())
     inference = {name for name, parts in rooms.items() if {"inference", "scores"} & set(parts)}
     ledger = {
-        "estimates", "inferred_estimates", "int_claim_scores", "int_claims_over_llms", "int_claims_looked_up",
-        "int_claims_derived", "int_claims_described", "claim_checks", "judge_agreement", "framing_changes",
+        "int_claims_recommended", "int_claims_derived", "claim_checks", "judge_agreement", "framing_changes",
         "validator_agreement",
     }  # fmt: skip
     assert left_out == inference | ledger

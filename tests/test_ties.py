@@ -12,7 +12,7 @@ RANKED_OTHERWISE = "n_temperatures_ranked_otherwise_by_displacement"
 
 
 def over_llms(llms):
-    """Rows of int_claims_over_llms where the LLMs come in this order."""
+    """Rows of int_claims_recommended where the LLMs come in this order."""
     rows = [
         {
             "study": "s", "domain": "d", "vignette": "v", "technique": technique, "llm": f"{llm}",
@@ -32,7 +32,9 @@ def over_llms(llms):
         landed(memory, "techniques", [{"technique": technique, "is_ranked": True} for technique in TIED])
         landed(memory, "effects", effects)
         landed(memory, "technique_effects", rows)
-        return made(memory, "int_claims_over_llms").set_index(["quantity", "technique", "technique_b"]).sort_index()
+        for name in ("intervals", "decisions"):
+            landed(memory, name, [{"study": "another"}])
+        return made(memory, "int_claims_recommended").set_index(["quantity", "technique", "technique_b"]).sort_index()
 
 
 def test_techniques_of_one_mean_have_no_order_in_which_a_temperature_could_rank_them_otherwise():

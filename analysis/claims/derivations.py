@@ -9,15 +9,9 @@ from itertools import product
 import numpy as np
 from scipy import special
 
-from analysis.tables import columns
+from analysis.tables import declared
 
-COLUMNS = columns(
-    "varchar: claim_id part of_version",
-    "double: recomputed_value recomputed_low recomputed_high",
-    "bigint: n_trials",
-    "double: recommended_value recommended_low recommended_high",
-    "bigint: n_llms",
-)
+COLUMNS = declared("int_claims_derived")
 LOOKED_UP = tuple(name for name in COLUMNS if name not in ("recomputed_low", "recomputed_high"))
 VERSIONS = ("cited", "newest")
 
@@ -122,13 +116,13 @@ def derived_claims(claims, looked_up):
 
     Raises
     ------
-    ValueError
+    DerivationError
         If a claim derives from no claim that there is, from itself, in no way that is known, or from a wrong number of
         inputs, or from a printed bound such as p < .05. The message names it.
     """
     claims = {_key(claim): claim for claim in claims}
     lookups = {(_key(row), row["of_version"]): row for row in looked_up}
-    order = _in_order(claims)
+    order = in_order(claims)
     rows = {}
     for version in VERSIONS:
         for key in order:
@@ -209,8 +203,31 @@ def _inputs(claim, column="inputs"):
     return (claim[column] or "").split()
 
 
-def _in_order(claims):
-    """Return the keys of the claims, each after those it derives from."""
+class DerivationError(ValueError):
+    """What is wrong with how a claim, whose key is `claim`, derives from others."""
+
+    def __init__(self, claim, why):
+        super().__init__(f"The claim {claim} {why}.")
+        self.claim, self.why = claim, why
+
+
+def in_order(claims):
+    """Return the keys of claims, each after those it derives from.
+
+    Parameters
+    ----------
+    claims : dict of str to dict
+        Rows of `published_claims` by their key.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    DerivationError
+        As `derived_claims`.
+    """
     graph = {key: _inputs(claim) if claim["derivation"] else [] for key, claim in claims.items()}
     for key, inputs in graph.items():
         if claims[key]["derivation"]:
@@ -221,7 +238,7 @@ def _in_order(claims):
         return list(TopologicalSorter(graph).static_order())
     except CycleError as error:
         first, *others, _ = reversed(error.args[1])
-        raise ValueError(" by way of ".join([f"The claim {first} derives from itself", *others]) + ".") from error
+        raise DerivationError(first, " by way of ".join(["derives from itself", *others])) from error
 
 
 def _check(key, inputs, claims):
@@ -229,16 +246,16 @@ def _check(key, inputs, claims):
     claim = claims[key]
     name = claim["derivation"]
     if name not in DERIVATIONS:
-        raise ValueError(f"The claim {key} has the derivation {name}, which is none of {', '.join(DERIVATIONS)}.")
+        raise DerivationError(key, f"has the derivation {name}, which is none of {', '.join(DERIVATIONS)}")
     wanted, together = DERIVATIONS[name].n_inputs, DERIVATIONS[name].in_groups_of
     if len(inputs) != wanted if wanted else not inputs or len(inputs) % together:
         takes = wanted or ("one or more" if together == 1 else f"groups of {together}")
-        raise ValueError(f"The claim {key} names {len(inputs)} inputs; {name} takes {takes}.")
+        raise DerivationError(key, f"names {len(inputs)} inputs; {name} takes {takes}")
     for other in inputs:
         if other not in claims:
-            raise ValueError(f"The claim {key} derives from {other}, which is no claim.")
+            raise DerivationError(key, f"derives from {other}, which is no claim")
         if claim["inputs_are"] == "printed" and claims[other]["comparison"] != "=":
-            raise ValueError(f"The claim {key} derives from {other}, of which only a bound is printed, no number.")
+            raise DerivationError(key, f"derives from {other}, of which only a bound is printed, no number")
 
 
 def _monotone(value, *directions):

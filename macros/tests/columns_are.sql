@@ -1,7 +1,7 @@
 {# What holds of columns, in one query for each table: a test for each would take many times as long. No two rows share what
    `unique` names together, nulls counting as equal; where that is one column, it is not null. `shares` are within 0 and 1. #}
 {% test columns_are(
-    model, unique=[], not_null=[], finite=[], shares=[], not_negative=[], within={}, one_of={}, null_only_with_reason=[]
+    model, unique=[], not_null=[], finite=[], shares=[], not_negative=[], within={}, one_of={}, null_only_with_reason=[], reason='reason'
 ) %}
 {{ config(fail_calc='coalesce(sum(n_rows), 0)') }}
 {% set rules = [] %}
@@ -40,7 +40,7 @@
     {% do rules.append((column, 'is none of ' ~ values | join(', '), column ~ ' not in (' ~ texts | join(', ') ~ ')')) %}
 {% endfor %}
 {% for column in null_only_with_reason %}
-    {% do rules.append((column, 'is null without a reason', column ~ ' is null and reason is null')) %}
+    {% do rules.append((column, 'is null without a reason', column ~ ' is null and ' ~ reason ~ ' is null')) %}
 {% endfor %}
 {% if not rules and not unique %}
     {{ exceptions.raise_compiler_error(model ~ ': columns_are says nothing of its columns') }}

@@ -23,98 +23,83 @@ claims as (
     left join scored using (study)
 ),
 
--- what a claim rests on, in the order in which it is named
-rests_on as (
-    select bases.claim_key, bases.basis_key, bases.place
-    from {{ ref('int_claim_bases') }} as bases
-    inner join claims using (claim_key)
-    where coalesce(claims.inputs_are, 'trials') = 'trials'
-),
-
-conditions_of_scores as (
+conditions as (
     select
         claim_key as basis_key,
         row_set,
-        list_filter(
-            [
-                'study = ' || {{ quoted('study_asked') }},
-                case
-                    when llm_b is not null then format('llm in ({}, {})', {{ quoted('llm') }}, {{ quoted('llm_b') }})
-                    else 'llm = ' || {{ quoted('llm') }}
-                end,
-                coalesce('variation = ' || {{ quoted('variation') }}, 'variation != ''V0'''),
-                'anchor_direction = ' || {{ quoted('anchor_direction') }}
-            ],
-            lambda condition: condition is not null
-        ) as conditions
+        [
+            'study = ' || {{ quoted('study_asked') }},
+            case
+                when llm_b is not null then format('llm in ({}, {})', {{ quoted('llm') }}, {{ quoted('llm_b') }})
+                else 'llm = ' || {{ quoted('llm') }}
+            end,
+            coalesce('variation = ' || {{ quoted('variation') }}, 'variation != ''V0'''),
+            'anchor_direction = ' || {{ quoted('anchor_direction') }}
+        ] as conditions
     from claims
     where inputs is null and is_of_scores
-),
-
-conditions_of_trials as (
+    union all
     select
         claim_key as basis_key,
         row_set,
-        list_filter(
-            [
-                'study = ' || {{ quoted('study_asked') }},
-                'domain = ' || {{ quoted('domain') }},
-                'llm = ' || {{ quoted('llm') }},
-                'llm not in (' || replace({{ quoted('excluded_llm') }}, ' ', ''', ''') || ')',
-                case
-                    when is_of_baseline then 'technique = ''no_technique'''
-                    when technique_b is not null
-                        then format('technique in ({}, {})', {{ quoted('technique') }}, {{ quoted('technique_b') }})
-                    when compares_techniques and contains(quantity, 'no_technique')
-                        then '({{ ranked }} or technique = ''no_technique'')'
-                    when compares_techniques then '{{ ranked }}'
-                    when quantity = 'spread_change_percent' or starts_with(quantity, 'gain_by')
-                        then format('technique in ({}, ''no_technique'')', {{ quoted('technique') }})
-                    when technique = 'sacd_initial' then 'technique = ''sacd'''
-                    when technique != 'all' then 'technique = ' || {{ quoted('technique') }}
-                end,
-                case
-                    when is_of_baseline then 'anchor_direction = ''none'''
-                    when anchor_direction = 'both' then 'anchor_direction in (''low'', ''high'')'
-                    when anchor_direction != 'all' then 'anchor_direction = ' || {{ quoted('anchor_direction') }}
-                end,
-                case when temperature_scope != 'pooled' then 'temperature = ' || temperature_scope end,
-                case
-                    when regexp_matches(quantity, '^(iterations|calls)') then null
-                    when row_set = 'accepted' then 'status = ''answered'''
-                    when technique = 'sacd_initial' then 'first_response is not null'
-                    else 'response_recorded is not null'
-                end,
-                case
-                    when
-                        non_null = 'both'
-                        and (technique_b is not null or regexp_matches(quantity, '^(gain_by|spread_change)'))
-                        then '(technique != ''sacd'' or first_response is not null)'
-                    when non_null = 'both' and technique = 'sacd' then 'first_response is not null'
-                end,
-                -- a ratio of file means takes every LLM in
-                case
-                    when baseline_scope is not null and estimator is distinct from 'ratio_of_file_means'
-                        then 'baseline is not null'
-                end
-            ],
-            lambda condition: condition is not null
-        ) as conditions
+        [
+            'study = ' || {{ quoted('study_asked') }},
+            'domain = ' || {{ quoted('domain') }},
+            'llm = ' || {{ quoted('llm') }},
+            'llm not in (' || replace({{ quoted('excluded_llm') }}, ' ', ''', ''') || ')',
+            case
+                when is_of_baseline then 'technique = ''no_technique'''
+                when technique_b is not null
+                    then format('technique in ({}, {})', {{ quoted('technique') }}, {{ quoted('technique_b') }})
+                when compares_techniques and contains(quantity, 'no_technique')
+                    then '({{ ranked }} or technique = ''no_technique'')'
+                when compares_techniques then '{{ ranked }}'
+                when quantity = 'spread_change_percent' or starts_with(quantity, 'gain_by')
+                    then format('technique in ({}, ''no_technique'')', {{ quoted('technique') }})
+                when technique = 'sacd_initial' then 'technique = ''sacd'''
+                when technique != 'all' then 'technique = ' || {{ quoted('technique') }}
+            end,
+            case
+                when is_of_baseline then 'anchor_direction = ''none'''
+                when anchor_direction = 'both' then 'anchor_direction in (''low'', ''high'')'
+                when anchor_direction != 'all' then 'anchor_direction = ' || {{ quoted('anchor_direction') }}
+            end,
+            case when temperature_scope != 'pooled' then 'temperature = ' || temperature_scope end,
+            case
+                when regexp_matches(quantity, '^(iterations|calls)') then null
+                when row_set = 'accepted' then 'status = ''answered'''
+                when technique = 'sacd_initial' then 'first_response is not null'
+                else 'response_recorded is not null'
+            end,
+            case
+                when
+                    non_null = 'both'
+                    and (technique_b is not null or regexp_matches(quantity, '^(gain_by|spread_change)'))
+                    then '(technique != ''sacd'' or first_response is not null)'
+                when non_null = 'both' and technique = 'sacd' then 'first_response is not null'
+            end,
+            -- a ratio of file means takes every LLM in
+            case
+                when baseline_scope is not null and estimator is distinct from 'ratio_of_file_means'
+                    then 'baseline is not null'
+            end
+        ] as conditions
     from claims
     where inputs is null and study is not null and not is_of_scores
 ),
 
-conditions as (
-    select * from conditions_of_trials
-    union all
-    select * from conditions_of_scores
-),
-
+-- in the order in which a claim names what it rests on
 alternatives as (
-    select claim_key, conditions, min(place) as place, bool_or(row_set = 'as_recorded') as counts_quarantined
-    from rests_on
+    select
+        bases.claim_key,
+        list_filter(conditions.conditions, lambda condition: condition is not null) as conditions,
+        min(bases.place) as place,
+        bool_or(conditions.row_set = 'as_recorded') as counts_quarantined
+    from ({{ claim_bases() }}) as bases
     inner join conditions using (basis_key)
-    group by all
+    inner join claims using (claim_key)
+    where coalesce(claims.inputs_are, 'trials') = 'trials'
+    group by bases.claim_key, conditions.conditions
 ),
 
 together as (

@@ -10,6 +10,16 @@ with claims as (
     select *, 'newest' as of_version from {{ ref('published_claims') }}
 ),
 
+-- scores that were computed here are nobody's published ones; of an LLM that several sources hold, those of the source
+-- that was imported first
+scored as (
+    select scores.study, scores.llm, arg_min(scores.scoring_set, batches.ordinal) as scoring_set
+    from {{ ref('int_scores_accepted') }} as scores
+    inner join (select distinct scoring, batch_id from {{ ref('stg_attribution_scores') }}) as landed using (scoring)
+    inner join {{ ref('stg_batches') }} as batches on landed.batch_id = batches.batch_id
+    group by all
+),
+
 published as (
     select *, 'published' as purpose from claims
     where quantity is not null
@@ -47,8 +57,15 @@ recommended as (
         'recommended' as purpose
     from claims_by_source
     where quantity is not null or recommended_quantity is not null
+),
+
+together as (
+    select {{ columns }} from published
+    union all
+    select {{ columns }} from recommended
 )
 
-select {{ columns }} from published
-union all
-select {{ columns }} from recommended
+select together.*, scored.scoring_set, others.scoring_set as scoring_set_b
+from together
+left join scored using (study, llm)
+left join scored as others on together.study = others.study and together.llm_b = others.llm
