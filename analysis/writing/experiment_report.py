@@ -8,10 +8,11 @@ passes.
 import re
 
 from analysis.methods.small_samples import ALPHA
+from analysis.reading.numerals import PERCENT
 from analysis.writing.documents import MINUS, filters, written
 from analysis.writing.facts import exact, is_number, leaves
 from analysis.writing.markdown import SECTIONS, missing_sections, normalised, sections_of, sentences, stated
-from analysis.writing.numbers import PERCENT, THRESHOLDS, Printed, all_numbers, citation, number_problems
+from analysis.writing.numbers import THRESHOLDS, Printed, all_numbers, citation, number_problems
 
 LABEL = re.compile(r"(?<![A-Za-z0-9-])(?:LESS|SIMILAR|GREATER|INCONCLUSIVE)(?![A-Za-z0-9-])")
 DECIDED = {

@@ -5,14 +5,11 @@ import unicodedata
 from bisect import bisect_right
 from itertools import pairwise
 
+from analysis.reading.numerals import sentence_starts
+
 SECTIONS = ("Abstract", "Methods", "Results", "Discussion", "Limitations", "Conclusion", "References")
 HEADING = re.compile(r"^ {0,3}(?P<hashes>#{1,6})[ \t]+(?P<text>[^\n]*?)[ \t#]*$", re.MULTILINE)
 HEADING_NUMBER = re.compile(r"^[*_]*\d{1,2}(?:\.\d{1,2})*[.):]?[*_]*\s+")
-# an item of a list and a row of a table is at least one sentence
-SENTENCE_END = re.compile(
-    r"\n\s*\n|\n(?=\s*(?:[|>#]|(?:[-*+]|\d+[.)])\s))"
-    r"|(?<=[.!?])(?<!\bal\.)(?<!\bvs\.)[\"')*_\]]*\s+(?=[\"'(*_\[]*[A-Z])"
-)
 DASHES = dict.fromkeys(
     map(ord, "\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d"), "-"
 )  # but not the em dash, which is punctuation
@@ -89,12 +86,6 @@ def section_name(heading):
 def last_before(starts, position):
     """Return what begins last at or before a position, of pairs of a position and a name in order."""
     return starts[bisect_right([start for start, _ in starts], position) - 1][1]
-
-
-def sentence_starts(text):
-    """Return where each sentence of a Markdown text starts, with the sentence."""
-    bounds = [0, *(match.end() for match in SENTENCE_END.finditer(text)), len(text)]
-    return [(start, text[start:end]) for start, end in pairwise(bounds)]
 
 
 def sentences(text):

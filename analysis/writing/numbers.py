@@ -4,17 +4,16 @@ import re
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import NamedTuple
 
+from analysis.reading.numerals import MAGNITUDE
 from analysis.writing.markdown import HEADING, HEADING_NUMBER, last_before, normalised, section_name
 
 LIST_NUMBER = re.compile(r"^[\s>]*(?:[-*+]\s+)?(?P<n>\d{1,3})[.)](?=\s)", re.MULTILINE)
 HYPOTHESIS = re.compile(r"(?<![A-Za-z])(?:Q_?\{?[1-4]|H_?\{?[01])\b")
-MAGNITUDE = r"(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+)"
 NUMBER = re.compile(
     rf"(?:(?P<mantissa>{MAGNITUDE})\s*(?:\u00d7|·|\*|x|\\times|\\cdot)\s*)?"
     r"(?<![\d.])10\s*(?:\^|\*\*)\s*\{?(?P<power>[-+]?\d{1,4})\}?"
     rf"|(?P<plain>{MAGNITUDE})(?:[eE](?P<exponent>[-+]?\d{{1,4}})(?!\w))?"
 )
-PERCENT = re.compile(r"(?:[^\S\n]|[\\*_$-])*(?:%|per ?cent\b)", re.IGNORECASE)  # on the same line
 ATTACHED_MINUS = re.compile(r"(?P<before>(?:^|[\s\S])[*_$]*)[-][*_$\\(]*$")
 DETACHED_MINUS = re.compile(r"(?:[=≈:(\[,|]|[\w)*_$][ \t]*[<>])[ \t]*\\?-[ \t]+$")
 WORD_MINUS = re.compile(r"(?:\b(?:of|is|was|by|to|and|at|from)|[=(\[,|])\s*(?:minus|negative)\s+$", re.IGNORECASE)

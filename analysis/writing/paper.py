@@ -8,13 +8,14 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
+from analysis.reading.numerals import PERCENT, PERCENTAGE_POINTS, sentence_starts
 from analysis.words.changes import sentences
 from analysis.words.codes import GOALS
 from analysis.words.conclusions import LABELS
 from analysis.writing import markdown
 from analysis.writing.documents import MINUS, filters, written
 from analysis.writing.facts import exact, is_number, leaves
-from analysis.writing.numbers import PERCENT, THRESHOLDS, citation, number_problems
+from analysis.writing.numbers import THRESHOLDS, citation, number_problems
 from analysis.writing.paper_facts import COMPARISONS, REFERENCES, named_in_unit
 
 LABEL = re.compile(rf"(?<![A-Za-z-])(?:{'|'.join(LABELS.values())})(?![A-Za-z-])")
@@ -24,7 +25,6 @@ CONTROL_IN_TEXT = re.compile(
     r"(?<![A-Za-z])(?:no[ -]technique|without (?:a |any )?technique)(?![A-Za-z])", re.IGNORECASE
 )
 OF_THOSE_ASKED = re.compile(r"(?<!like )\bthe LLMs(?: that were)? asked", re.IGNORECASE)
-PERCENTAGE_POINTS = re.compile(r"[\s*_]*(?:pp\b|percentage[- ]points?\b)", re.IGNORECASE)
 SIMULATED = "SIMULATED: no LLM was asked; simulated respondents with a stated truth answered."
 
 
@@ -195,7 +195,7 @@ def _facts(facts):
 
 def _number_problems(text, starts, facts, names):
     all_facts = list(_facts(facts))
-    sentences = markdown.sentence_starts(text)
+    sentences = sentence_starts(text)
     headings = [(0, ""), *((match.start(), match["text"]) for match in markdown.HEADING.finditer(text))]
 
     def is_grounded(number, candidates):

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from analysis.claims.checks import HOLDS, KINDS, RECOMPUTES
 from analysis.words.changes import counted
+from analysis.words.claims import HOLDS, KINDS, RECOMPUTES
 from analysis.words.codes import CERTAINTY, GOALS, in_words
 from analysis.words.conclusions import LABELS, conclusion
 
