@@ -47,8 +47,8 @@ LOOKED_AT = [
 LEFT_OUT = ["unit_[!r]*", "path:models/inference,resource_type:test"]
 BUILD = ["build", "--select", *LOOKED_AT, "--exclude", *LEFT_OUT, "--indirect-selection", "cautious"]
 COPIED = (
-    "analysis", "bais", "docs", "ingest", "macros", "models", "profiles", "seeds", "dbt_project.yml", "profiles.yml",
-    "requirements.lock", "tests/cli/test_commands.py",
+    "analysis", "bais", "claims", "docs", "ingest", "macros", "models", "profiles", "seeds", "dbt_project.yml",
+    "profiles.yml", "requirements.lock", "tests/cli/test_commands.py",
 )  # fmt: skip
 RUN = """
 import contextlib, io, json, sys

@@ -1,0 +1,109 @@
+"""`bais claims --paper`: the claims of any paper, held against a copy of the warehouse that is gone afterwards."""
+
+import contextlib
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from analysis.claims import OWN
+from analysis.claims.consistency import findings
+from analysis.claims.papers import PaperError, beside_shipped, printed_number, read_paper, read_papers, rows_of, yaml_of
+from analysis.words import consistency
+from bais import dbt
+from bais.built import copy_of
+from bais.extract import SET_ASIDE
+from bais.terminal import one_line, say
+from ingest.warehouse import UserError, connect, printable, warehouse_path
+
+REBUILT = ("published_claims+1", "path:models/claims")  # with what is computed of the studies of claims alone
+
+
+def refuse_what_is_wrong(*folders: Path) -> str:
+    """Return the name of the last of these papers; what is wrong with one is said before anything is built."""
+    with _worded():
+        papers, _ = read_papers(beside_shipped(*folders))
+    return papers[-1]["document"]
+
+
+@contextlib.contextmanager
+def _worded():
+    try:
+        yield
+    except PaperError as error:
+        raise UserError(printable(str(error))) from None
+
+
+@contextlib.contextmanager
+def ledger_with(folder: Path) -> Iterator:
+    """Open a copy of the warehouse in which the paper in a folder is one of those whose claims are checked."""
+    path = warehouse_path()
+    connect().close()
+    with tempfile.TemporaryDirectory() as room:
+        copy = Path(room) / path.name
+        copy_of(path, copy)
+        environment = {"BAIS_WAREHOUSE": str(copy), OWN: str(folder.absolute())}
+        if dbt.ended(dbt.start("run", "--select", *REBUILT, more_environment=environment)):
+            raise UserError("the claims could not be held against the warehouse: what dbt says is above")
+        with contextlib.closing(connect(copy)) as warehouse:
+            yield warehouse
+
+
+def say_what_does_not_fit(folder: Path) -> int:
+    """Say a line for each printed number that others in its paper rule out, and return how many there are."""
+    read = _text_of(folder)
+    if read is None:
+        return 0
+    sentences = list(dict.fromkeys((numeral.where, numeral.sentence) for numeral in read.numerals if not numeral.table))
+    tables = [(table.where, *table.grid()) for table in read.tables]
+    wrong = [finding for finding in findings(sentences, tables) if not finding.is_possible]
+    for finding in wrong:
+        say(one_line(consistency.sentence(finding)))
+    return len(wrong)
+
+
+def say_what_is_unaccounted_for(folder: Path) -> int:
+    """Say a line for each numeral of the text that is no claim and not set aside, and return how many there are."""
+    read, (_, claims) = _text_of(folder), read_paper(folder)
+    if read is None:
+        raise UserError(f"{printable(folder / 'paper.yaml')} names no text, whose numerals --strict could account for")
+    claimed = Counter((abs(claim["published_value"]), max(claim["decimals"], 0)) for claim in claims)
+    path, aside = folder / "set-aside.csv", set()
+    with _worded():
+        for place, row in rows_of(path, SET_ASIDE) if path.exists() else ():
+            if not row.get("why"):
+                raise place.error("it has no why")
+            aside.add(tuple(row.get(name) for name in ("line", "position", "numeral")))
+    left = []
+    for numeral in read.numerals:
+        is_aside = numeral.why or (str(numeral.line), str(numeral.position), numeral.printed) in aside
+        if not is_aside and not claimed[number := _number(numeral)]:
+            left.append(numeral)
+        elif not is_aside:
+            claimed[number] -= 1
+    for numeral in left:
+        place = f"{numeral.where}, line {numeral.line}"
+        say(one_line(f"{place}: {numeral.printed} is no claim, and not set aside: {numeral.sentence}"))
+    return len(left)
+
+
+def _number(numeral):
+    with contextlib.suppress(ValueError):
+        value, decimals, _ = printed_number(numeral.reading[0])
+        return abs(value), decimals
+    return None
+
+
+def _text_of(folder):
+    """Return the paper's text as it is read, or None where `paper.yaml` names none."""
+    from analysis.reading.paper import read_paper as read_text
+
+    name = yaml_of(folder / "paper.yaml").get("text")
+    if not name:
+        return None
+    path = Path(os.path.normpath(folder / str(name)))
+    try:
+        return read_text(path)
+    except (ValueError, OSError) as error:
+        raise UserError(f"{printable(path)} cannot be read: {getattr(error, 'strerror', None) or error}") from None
