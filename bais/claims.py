@@ -1,43 +1,53 @@
 """`bais claims`: which published numbers and sentences the trials give again, and which of them hold."""
 
-import math
 from collections import Counter
 from itertools import islice
 from operator import itemgetter
+from pathlib import Path
 
 import click
 
-from analysis.claims.checks import (
+from analysis.words.claims import (
     FAILS,
     HOLDS,
     KINDS,
     LABELS,
     NO_TRIALS,
     RECOMPUTES,
+    SPECIFICATION,
     by_what_is_wrong,
     distinct,
     fails,
     in_order,
-    of_tables,
     on_versions,
+    power_of_ten,
+    printed_alone,
+    reason,
     summary,
     unit_and_decimals,
 )
-from bais.options import WholeNumber, format_option
-from bais.terminal import one_line, pairs, say, say_each, say_rows, similar, terminal_width, write_rows
+from bais.extract import extract
+from bais.options import PATH, WholeNumber, format_option
+from bais.terminal import complain, one_line, pairs, say, say_each, say_rows, similar, terminal_width, write_rows
 from bais.warehouse import marts, records
-from ingest.warehouse import UserError, printable
+from ingest.warehouse import UserError, printable, warehouse_path
 
 PUBLISHED = (
-    "seeds.published_claims as claims "
+    "claims.published_claims as claims "
     "on checks.claim_id = claims.claim_id and checks.part is not distinct from claims.part"
 )
 CHECKED = f"marts.claim_checks as checks inner join {PUBLISHED}"
 SHOWN = 10
-WRITTEN_OUT = 4  # decimals to which a number is written out; a p value may have many more (macro `exponent`)
+DIFFERS = 5  # the exit code where a number is not what it should be
+# what both tables say of a claim
+CLAIMED = (
+    "claim_id", "part", "document", "location", "statement", "quantity", "unit", "kind", "comparison",
+    "published_value", "confounded_by",
+)  # fmt: skip
 LISTED = (
     "claim_id", "document", "location", "statement", "unit", "kind", "comparison", "published_value",
-    "recomputed_value", "recommended_value", "recommended_low", "recommended_high", "recomputes", "holds", "reason",
+    "recomputed_value", "recommended_value", "recommended_low", "recommended_high", "recomputes", "holds", "how_sure",
+    "why", "reason",
     "describes", "rests_on", "n_places", "n_trials", "version", "newest_value", "newest_recomputes", "newest_holds",
 )  # fmt: skip
 YES_OR_NO = {"yes": "yes", "no": "no", "holds": "yes"}
@@ -45,11 +55,21 @@ YES_OR_NO = {"yes": "yes", "no": "no", "holds": "yes"}
 COUNTED = [(column, code, many) for column, labels in LABELS.items() for code, (_, many) in labels.items()]
 
 
-@click.command()
+class Claims(click.Command):
+    """`bais claims`, and `bais claims extract`, whose first word says so."""
+
+    def make_context(self, info_name, args, parent=None, **extra) -> click.Context:
+        """Return the context of the one that is asked for."""
+        if args[:1] == [extract.name]:
+            return extract.make_context(f"{info_name} {extract.name}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command(cls=Claims, epilog="`bais claims extract PAPER --to DIR` begins the folder of any paper.")
 @format_option(help=f"on a terminal a table stops at {SHOWN} claims; the others have all")
 @click.argument("claim_id", required=False, metavar="[CLAIM_ID]", help="everything about one claim")
 @click.option("--all", "every", is_flag=True, help="list every claim, also those with which nothing is wrong")
-@click.option("--differs", is_flag=True, help="list what does not recompute or does not hold: what matters first")
+@click.option("--differs", is_flag=True, help="list what does not recompute or does not hold, most important first")
 @click.option(
     "--recomputes", type=click.Choice(list(RECOMPUTES)), help="list those that the paper's method gives, or not"
 )
@@ -59,20 +79,36 @@ COUNTED = [(column, code, many) for column, labels in LABELS.items() for code, (
     help="list those of which the analysis we recommend says this",
 )
 @click.option("--document", help="only the claims of one document, such as A")
+@click.option("--paper", type=PATH, metavar="DIR", help="check the paper in a folder of your own against this warehouse")
+@click.option(
+    "--strict", is_flag=True, help="with --paper: fail where a numeral of its text is no claim and not set aside"
+)
 @click.option("--limit", type=WholeNumber(0), metavar="N", help="list at most so many claims")
 def claims(
     form: str, claim_id: str | None, every: bool, differs: bool, recomputes: str | None, holds: str | None,
-    document: str | None, limit: int | None,
+    document: str | None, limit: int | None, paper: Path | None, strict: bool,
 ) -> None:  # fmt: skip
     """Check published numbers and sentences: does the paper's own method give them again, and are they so."""
-    with marts() as warehouse:
+    from bais import papers  # with scipy, which help does without
+
+    if strict and not paper:
+        raise UserError("--strict is for a paper of one's own: name its folder with --paper")
+    if paper:
+        document = papers.refuse_what_is_wrong(paper)
+        if not warehouse_path().exists():
+            complain(f"there is no warehouse at {warehouse_path()}: only what its numbers say of each other is checked")
+            n_wrong = papers.say_what_does_not_fit(paper) + (papers.say_what_is_unaccounted_for(paper) if strict else 0)
+            click.get_current_context().exit(DIFFERS if n_wrong else 0)
+    with papers.ledger_with(paper) if paper else marts() as warehouse:
         everything = records(
             warehouse,
-            "select checks.* replace (concat_ws('/', checks.claim_id, checks.part) as claim_id), claims.decimals, "
-            f"claims.study, cited.version_id is not null as has_version from {CHECKED} "
+            "select checks.* replace (concat_ws('/', checks.claim_id, checks.part) as claim_id), "
+            f"claims.* exclude ({', '.join(CLAIMED)}), cited.version_id is not null as has_version from {CHECKED} "
             "left join intermediate.int_versions_cited as cited "
             "on claims.document = cited.document and claims.study = cited.study order by claims.rowid",
         )
+        for check in everything:
+            check["reason"] = reason(check)
         if claim_id:
             checks = {check["claim_id"]: check for check in everything}
             if claim_id not in checks:
@@ -88,10 +124,25 @@ def claims(
         for check in everything
         if all(value in (None, check[column]) for column, value in wanted.items()) and (not differs or fails(check))
     ]
-    if every or differs or recomputes or holds:
+    untraced = [claim for claim in chosen if claim["recomputes"] in ("no", "not_checked")] if paper else []
+    if paper and form == "table" and not (every or differs or recomputes or holds):
+        untraced = _say_of_paper(paper, untraced, strict)
+    elif every or differs or recomputes or holds or paper:
         _list_claims(distinct(chosen), form, limit)
     else:
         _summarise_claims(chosen, form)
+    if untraced:
+        click.get_current_context().exit(DIFFERS)
+
+
+def _say_of_paper(folder, untraced, strict):
+    """Say a line for each claim that is not traced, and each number that others rule out; return how many there are."""
+    from bais import papers
+
+    for claim in untraced:
+        say(one_line(f"{claim['claim_id']}, {claim['location']}: {claim['statement']}: {claim['reason']}"))
+    n_wrong = len(untraced) + papers.say_what_does_not_fit(folder)
+    return n_wrong + (papers.say_what_is_unaccounted_for(folder) if strict else 0)
 
 
 def _summarise_claims(chosen, form):
@@ -101,10 +152,11 @@ def _summarise_claims(chosen, form):
     counted = distinct(chosen)
     documents = sorted({claim["document"] for claim in counted})
     kinds = {kind: many for kind, (_, many) in KINDS.items() if any(claim["kind"] == kind for claim in counted)}
-    of_kind = itemgetter("document", "kind")
+    of_kind, alone = itemgetter("document", "kind"), printed_alone(counted)
+    with_data = [claim for claim in counted if claim["document"] not in alone]
     rows = [("printed, each counted once", Counter(map(of_kind, counted)))]
     rows += [
-        (words, Counter(of_kind(claim) for claim in counted if claim[column] == code))
+        (words, Counter(of_kind(claim) for claim in (counted if code else with_data) if claim[column] == code))
         for column, code, words in COUNTED
     ]
     counts = [
@@ -115,7 +167,7 @@ def _summarise_claims(chosen, form):
     heads = [f"{' + '.join(kinds.values())} of", *documents]
     say_rows("table", heads, counts, right=range(1, len(heads)))
     print()
-    say_each([*summary(chosen), *of_tables(chosen), *on_versions(chosen)])
+    say_each([*summary(chosen), *on_versions(chosen)])
     if any(fails(claim) for claim in chosen):
         say("`bais claims --differs` lists what is wrong; `bais claims CLAIM_ID` shows one.")
 
@@ -185,8 +237,8 @@ def _values(claim):
         if claim["unit"] == "sign":
             return "+" if value > 0 else "-" if value < 0 else "0"
         is_whole = decimals == 0 and abs(value - round(value)) < 1e-9
-        if decimals > WRITTEN_OUT and 0 < abs(value) < 10.0**-WRITTEN_OUT:
-            return f"{value:.{max(digits + math.floor(math.log10(abs(value))), 0)}e} {unit}".strip()
+        if power := power_of_ten(value, decimals):
+            return f"{value:.{max(digits + power, 0)}e} {unit}".strip()
         if 0 < abs(value) < 0.5 * 10.0**-digits:
             return f"below {10.0**-digits:.{digits}f} {unit}".strip()
         return f"{value:,.{0 if is_whole else digits}f} {unit}".strip()
@@ -224,10 +276,9 @@ def _say_claim(warehouse, claim_id, checks, form):
     )
     check, query = checks[claim_id], claim.pop("trials_query")
     inputs = (claim["inputs"] or "").split()
-    not_specified = {*check, "decimals", "inputs", "note", "not_derivable"} - {"study", "quantity"}
-    specification = {name: claim[name] for name in claim if claim[name] is not None and name not in not_specified}
+    specified = {name: claim[name] for name in SPECIFICATION if name != "inputs" and claim[name] is not None}
     if form != "table":
-        whole = {**check, **{name: claim[name] for name in claim if name not in check}, "query": query}
+        whole = {**check, "query": query}
         write_rows(form, list(whole), [list(whole.values())])
         return
     print(printable(claim_id))
@@ -244,7 +295,7 @@ def _say_claim(warehouse, claim_id, checks, form):
     }
     print(pairs((name, value) for name, value in facts.items() if value is not None))
     print("\nspecification")
-    print(pairs(specification.items(), "  "))
+    print(pairs(specified.items(), "  "))
     if inputs:
         are_printed = check["rests_on"] == "printed numbers"
         origin = "the printed numbers" if are_printed else f"what the {check['rests_on']} give for"

@@ -261,7 +261,7 @@ def _of_study(table, study):
         return of_study
     batches = f"select batch_id from raw.batches where {of_study}"
     return {
-        "marts.claim_checks": f"claim_id in (select claim_id from seeds.published_claims where {of_study})",
+        "marts.claim_checks": f"claim_id in (select claim_id from claims.published_claims where {of_study})",
         "raw.batch_checks": f"batch_id in ({batches})",
         "raw.gate_acts": f"object_id in ({batches} union all select trial_id from raw.trials where {of_study})",
     }.get(table["table"], "true")

@@ -7,10 +7,10 @@ from shlex import quote
 
 import click
 
-from analysis.claims.checks import on_versions, summary
 from analysis.report.queries import queries
 from analysis.words import codes
 from analysis.words.advice import headline, verdict
+from analysis.words.claims import on_versions, summary
 from analysis.words.headlines import beside_rankings, left_out_in_brief, scored_line, sentences_on_unread, study_line
 from analysis.words.scores import SAID, sentences
 from bais.claims import CHECKED
@@ -86,7 +86,8 @@ def headlines(study: str | None, is_brief: bool) -> None:
     for document in sorted({check["document"] for check in checks}):
         of_document = [check for check in checks if check["document"] == document]
         text = " ".join([*summary(of_document), *on_versions(of_document)])
-        say(f"Document {document}. {ASIDE.sub('', text) if is_brief else text}")
+        named = "" if text.startswith(f"Document {document} ") else f"Document {document}. "
+        say(f"{named}{ASIDE.sub('', text) if is_brief else text}")
     if checks:
         say("`bais claims` says more of these published claims.")
     print(f"Warehouse: {printable(warehouse_path())}")

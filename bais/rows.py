@@ -88,7 +88,7 @@ PAPER = {
     "open_claims": f"""
         select checks.statement, checks.holds from {CHECKED}
         where study = $study and checks.kind = 'sentence' and checks.is_first_place
-            and checks.holds in ('weaker', 'contradicted', 'confounded')
+            and checks.holds in ('weaker', 'contradicted', 'other_way', 'confounded')
         order by checks.claim_id, checks.part
     """,
     "method": """

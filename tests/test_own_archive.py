@@ -97,7 +97,8 @@ def test_techniques_that_tie_over_two_unknown_vignettes_and_other_numbers_of_llm
     )
     assert places == [("premortem", 1, 2), ("sacd", 1, 1)]
     doing_nothing = built.query(
-        "select value, n_llms from claims.estimates where domain = 'unknown' and technique = 'no_technique' "
+        "select value, n_llms from intermediate.int_claims_recommended where domain = 'unknown' "
+        "and technique = 'no_technique' "
         "and quantity = 'rank_by_displacement_with_no_technique' and llm is null"
     )
     assert doing_nothing == [(3, 2)]

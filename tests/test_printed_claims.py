@@ -1,6 +1,5 @@
 """The ledger of document C, which publishes no data: what follows from other numbers that it prints."""
 
-import csv
 import re
 import shutil
 from collections import Counter
@@ -9,6 +8,7 @@ import duckdb
 import pytest
 
 from analysis.claims.derivations import derive, derive_range, printed_interval
+from analysis.claims.papers import read_papers
 from tests.conftest import ROOT
 
 OF_TABLES = "kind = 'value' and regexp_full_match(location, 'Table \\w+')"
@@ -43,10 +43,10 @@ RIGHT_IN_TEXT = {
 }
 # what a sentence comes to, and the two things that are said of it
 SENTENCES = {
-    "C-A4-Phi-3-possible": (0.105, "no", "contradicted"),
+    "C-A4-Phi-3-possible": (0.105, "no", "other_way"),
     "C-A5-significant": (0, "yes", None),
-    "C-A6-baselines/psi": (89, "no", "contradicted"),
-    "C-A6-baselines/similarity": (87, "no", "contradicted"),
+    "C-A6-baselines/psi": (89, "no", "other_way"),
+    "C-A6-baselines/similarity": (87, "no", "other_way"),
     "C-S0-effective/frame": (27, "no", "confounded"),
     "C-S0-effective/psi": (1, "no", "confounded"),
     "C-S5-fits/Amazon": (3169, "yes", "not_applicable"),
@@ -59,7 +59,7 @@ SENTENCES = {
     "C-S7.4.2-self_awareness-best": (0, "yes", None),
     "C-S7.4.2-weighted_tokens-best": (0, "yes", None),
     "C-S7.4.3-epistemic-balanced": (51, "yes", None),
-    "C-S7.4.3-epistemic-best": (5, "no", "contradicted"),
+    "C-S7.4.3-epistemic-best": (5, "no", "other_way"),
     "C-S9-epistemic": (2, "yes", None),
     "C-S9-mirostat/frame": (2, "no", "confounded"),
     "C-S9-mirostat/psi": (1, "no", "confounded"),
@@ -104,9 +104,9 @@ def test_a_number_of_the_text_recomputes(simulated, claim):
     assert value == pytest.approx(printed, rel=0.03)
 
 
-def test_hallucinations_recompute_from_actual_news_and_are_contradicted_by_the_strict_accuracy(simulated):
+def test_hallucinations_recompute_from_actual_news_and_are_elsewhere_by_the_strict_accuracy(simulated):
     _, value, recomputes, holds, recommended = checks(simulated)["C-S0-hallucination"]
-    assert (recomputes, holds) == ("yes", "contradicted")
+    assert (recomputes, holds) == ("yes", "other_way")
     assert (value, recommended) == pytest.approx((100 - (75 + 35 + 9) / 3, 100 - (21 + 15 + 8) / 3))
 
 
@@ -133,8 +133,8 @@ def test_what_the_notes_say_of_other_computations_is_so():
 
 
 def test_every_claim_that_cannot_be_derived_says_why(simulated):
-    silent = "select claim_id from marts.claim_checks where document = 'C' and recomputes != 'yes' and reason is null"
-    assert simulated.query(silent) == []
+    silent = "document = 'C' and recomputes = 'not_derivable' and why is null"
+    assert simulated.query(f"select claim_id from marts.claim_checks where {silent}") == []
     assert "not_checked" not in {recomputes for _, _, recomputes, *_ in checks(simulated).values()}
 
 
@@ -171,20 +171,23 @@ def test_a_printed_input_that_changes_flips_its_claim_and_no_other(
     warehouse = warehouse_in(shutil.copytree(simulated.path.parent, tmp_path / "again"))
     with duckdb.connect(str(warehouse.path)) as connection:
         connection.execute(
-            "update seeds.published_claims set published_value = ? where concat_ws('/', claim_id, part) = ?",
+            "update claims.published_claims set published_value = ? where concat_ws('/', claim_id, part) = ?",
             [printed, changed],
         )
-    warehouse.dbt("--quiet", "run", "--select", "int_claims_looked_up", "int_claims_derived", "claim_checks")
+    warehouse.dbt("--quiet", "run", "--select", "int_claims_derived", "claim_checks")
     before, after = checks(simulated), checks(warehouse)
     assert {claim for claim, (*_, of, _, _) in before.items() if after[claim][2] != of} == flips
 
 
-def test_the_command_says_the_counts_of_the_tables(simulated):
+def test_the_command_says_of_document_c_in_one_sentence_what_its_numbers_say_of_each_other(simulated):
     said = " ".join(simulated.bais("claims", "--document", "C").split())
     assert (
-        "Of the 856 numbers in the tables of document C, 92 follow from other numbers that it prints: 87 recompute and "
-        "5 do not recompute. It publishes no data: the other 764 cannot be derived."
+        "Document C rests on printed numbers alone: 929 numbers (in 959 places), of which 129 recompute, 12 do not "
+        "recompute and 788 cannot be derived; 21 sentences (in 23 places), of which 11 recompute and 10 do not "
+        "recompute; of the 14 that can be judged 5 are the other way, unsure (by the estimate alone) and 9 "
+        "compare unlike conditions."
     ) in said
+    assert "could not be judged" not in said
 
 
 def test_a_p_value_too_small_to_write_out_is_shown_with_its_power_of_ten(simulated):
@@ -206,9 +209,8 @@ def test_the_readme_says_of_document_c_what_the_ledger_says(simulated):
 
 
 def test_no_claim_of_document_c_names_a_study_and_all_derive_from_print():
-    with (ROOT / "seeds" / "published_claims.csv").open(encoding="utf-8", newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["document"] == "C"]
-    assert {row["study"] for row in rows} == {""}
+    rows = [claim for claim in read_papers()[1] if claim["document"] == "C"]
+    assert {row["study"] for row in rows} == {None}
     assert {(bool(row["derivation"]), row["inputs_are"], bool(row["not_derivable"])) for row in rows} == {
-        (True, "printed", False), (False, "", True),
+        (True, "printed", False), (False, None, True),
     }  # fmt: skip

@@ -303,9 +303,9 @@ def test_more_trials_were_asked_where_the_stopping_rule_does_not_say_so(recorded
     by_method = {
         method: counts
         for method, *counts in recorded.query(
-            "select method, n_cells, n_cells_topped_up, n_cells_topped_up_without_cause, "
-            "n_cells_qualified_not_topped_up from intermediate.int_stopping_rules_checked "
-            "where study = 'voder-bais' and row_set = 'as_recorded'"
+            "select method, count(*), count_if(is_topped_up), count_if(is_topped_up and not has_qualified), "
+            "count_if(has_qualified and not is_topped_up) from intermediate.int_claim_cells "
+            "where study = 'voder-bais' and row_set = 'as_recorded' and is_topped_up is not null group by all"
         )
     }
     assert by_method == {"by_direction": [300, 142, 142 - 7, 13], "both_directions": [150, 150, 150 - 12, 0]}
@@ -323,9 +323,10 @@ def test_more_trials_were_asked_where_the_stopping_rule_does_not_say_so(recorded
 )
 def test_anchors_are_half_of_the_baseline_and_one_and_a_half_in_two_domains_of_four(recorded, domain, low, high):
     factors = recorded.query(
-        "select round(anchor_factor_lowest, 2), round(anchor_factor_highest, 2) "
-        "from intermediate.int_anchor_factors_recorded where study = 'voder-bais' and row_set = 'as_recorded' "
-        f"and domain = '{domain}' order by anchor_direction desc"
+        "select round(min(anchor_factor), 2), round(max(anchor_factor), 2) from intermediate.int_claim_cells "
+        "where study = 'voder-bais' and row_set = 'as_recorded' and method = 'by_direction' "
+        f"and anchor_factor is not null and domain = '{domain}' group by anchor_direction "
+        "order by anchor_direction desc"
     )
     assert factors == [low, high]
 

@@ -319,13 +319,17 @@ def percents(recorded, technique, *, left_out=()):
 @pytest.mark.parametrize("technique", ["devils_advocate", "premortem"])
 def test_section_6_3_comes_out_of_the_trials_of_eight_llms(recorded, technique):
     of_trials = percents(recorded, technique, left_out=("z-ai/glm-5", "moonshotai/kimi-k2.5"))
-    found = dict(
-        recorded.query(
-            "select quantity, value from claims.estimates where study = 'voder-bais' and domain = 'judicial' "
-            f"and technique = '{technique}' and excluded_llm = 'moonshotai/kimi-k2.5 z-ai/glm-5' and llm is null "
-            "and anchor_direction = 'both' and weighting = 'trial'"
-        )
+    names = (
+        "sd_population_percent_of_baseline", "sd_percent_of_baseline", "skewness", "median_percent_of_baseline",
+        "percent_within_10_percent", "percent_of_baseline",
+    )  # fmt: skip
+    (row,) = recorded.query(
+        f"select {', '.join(names)} from intermediate.int_claim_effects where study = 'voder-bais' "
+        f"and domain = 'judicial' and technique = '{technique}' and llm is null "
+        "and excluded_llm = 'moonshotai/kimi-k2.5 z-ai/glm-5' "
+        "and anchor_direction = 'both' and weighting = 'trial'"
     )
+    found = dict(zip(names, row, strict=True))
     assert found["sd_population_percent_of_baseline"] == pytest.approx(of_trials.std())
     assert found["sd_percent_of_baseline"] == pytest.approx(of_trials.std(ddof=1))
     assert found["skewness"] == pytest.approx(stats.skew(of_trials, bias=False))
@@ -353,7 +357,7 @@ def test_section_6_3_comes_out_of_the_trials_of_eight_llms(recorded, technique):
 def test_a_number_recomputes_by_the_method_that_its_note_names(recorded, claim, printed):
     ((value, published, decimals, note),) = recorded.query(
         "select recomputed_value, claim_checks.published_value, decimals, note "
-        "from marts.claim_checks inner join seeds.published_claims using (claim_id) "
+        "from marts.claim_checks inner join claims.published_claims using (claim_id) "
         f"where claim_id = '{claim}'"
     )
     assert published == printed
@@ -376,10 +380,10 @@ def test_all_but_two_bounds_of_table_5_repeat_cell_means(recorded):
 
 
 def test_bounds_of_repeated_cell_means_are_the_limit_of_their_bootstrap(recorded):
-    rows = recorded.query(
-        "select quantity, value from claims.estimates where estimator = 'repeated_cell_means' and technique = 'sacd' "
-        "and llm = 'deepseek/deepseek-v3.2' and anchor_direction = 'both' and method is null "
-        "and study = 'voder-bais' and weighting = 'trial'"
+    (limits,) = recorded.query(
+        "select percent_of_baseline_low, percent_of_baseline_high from intermediate.int_claim_effects "
+        "where estimator = 'repeated_cell_means' and technique = 'sacd' and llm = 'deepseek/deepseek-v3.2' "
+        "and anchor_direction = 'both' and method is null and study = 'voder-bais' and weighting = 'trial'"
     )
     cells = recorded.query(
         "select 100 * avg(response_recorded) / (select avg(response_recorded) from marts.trials as unanchored "
@@ -392,6 +396,4 @@ def test_bounds_of_repeated_cell_means_are_the_limit_of_their_bootstrap(recorded
     means, counts = np.array(cells, float).T
     n = int(counts.sum())
     drawn = np.random.default_rng(1).multinomial(n, counts / n, size=200_000) @ means / n
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    limits = {"percent_of_baseline_low": low, "percent_of_baseline_high": high}
-    assert dict(rows) == pytest.approx(limits, abs=0.02)
+    assert limits == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.02)

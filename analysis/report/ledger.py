@@ -6,28 +6,24 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from analysis.claims import checks
 from analysis.report.tables import table_of
 from analysis.report.values import MISSING, SAID_ABOVE, Number, clean, clean_lines, key_text
+from analysis.words import claims as checks
 
 CHECKS = (
-    "(select checks.*, printed.study from marts.claim_checks as checks inner join seeds.published_claims as printed "
+    "(select checks.*, printed.study from marts.claim_checks as checks inner join claims.published_claims as printed "
     "on checks.claim_id = printed.claim_id and checks.part is not distinct from printed.part)"
 )
 SIGNS = {
-    "yes": "✓", "no": "≠", "holds": "✓", "weaker": "?", "contradicted": "✕", "confounded": "⇄",
+    "yes": "✓", "no": "≠", "holds": "✓", "weaker": "?", "contradicted": "✕", "other_way": "↷",
+    "confounded": "⇄",
     "not_derivable": MISSING, "not_checked": MISSING, "not_applicable": MISSING, None: MISSING,
 }  # fmt: skip
 IN_A_CELL = {
     "confounded": "unlike conditions",
+    "other_way": "the other way, unsure",
     None: "not judged",
 }  # what the code itself does not say under its heading
-SPECIFICATION = (
-    "quantity", "study", "domain", "technique", "technique_b", "llm", "excluded_llm", "anchor_direction",
-    "temperature_scope", "row_set", "baseline_scope", "weighting", "direction_weighting", "baseline_pooling",
-    "estimator", "non_null", "method", "derivation", "inputs", "inputs_are", "input_decimals", "recommended_quantity",
-    "recommended_method", "recommended_inputs",
-)  # fmt: skip
 
 
 def ledger(study, dots):
@@ -51,23 +47,24 @@ def ledger(study, dots):
     # a document that is about this study alone is named, so that its claims about no study are counted too
     whole = {"document": study.documents[0]} if study.documents else {}
     whole |= {"study": study.name} if not (study.name and study.documents) else {}
-    once = checks.distinct(claims)
+    once, alone = checks.distinct(claims), checks.printed_alone(claims)
+    with_data = [claim for claim in claims if claim["document"] not in alone]
     shared = _shared(once)
     codes = {
-        column: [code for code in labels if any(claim[column] == code for claim in claims)]
+        column: [code for code in labels if any(claim[column] == code for claim in (claims if code else with_data))]
         for column, labels in checks.LABELS.items()
     }
     documents = sorted({claim["document"] for claim in once})
-    printed = dict.fromkeys(claim["document"] for claim in claims)
+    titles = {claim["document"]: claim["paper"] for claim in claims}
     first_places = {**whole, "is_first_place": True}
     return {
-        "titles": [(document, checks.DOCUMENTS[document]) for document in printed if document in checks.DOCUMENTS],
+        "titles": [(document, title) for document, title in titles.items() if title],
         "sentences": checks.summed_up(claims) if any(claim["recomputes"] in ("yes", "no") for claim in claims) else [],
         "summary": _summary(study, once, codes, documents, first_places),
         "documents": documents,
         "recomputes": [(code, checks.RECOMPUTES[code][0]) for code in codes["recomputes"]],
         "holds": [(code or "", checks.HOLDS[code][0]) for code in codes["holds"] if code],
-        "n_claims": Number(len(claims), "count(*)", 0, table="seeds.published_claims", key=whole),
+        "n_claims": Number(len(claims), "count(*)", 0, table="claims.published_claims", key=whole),
         "n_distinct": Number(len(once), "count(*)", 0, table=CHECKS, key=first_places),
         "shared": _specified(shared) if shared else None,
         "claims": _claims(checks.in_order(once), shared, dots),
@@ -123,7 +120,7 @@ def _claims(claims, shared, dots):
 def _shared(claims):
     """Return what most of the claims specify alike, in the order of a specification."""
     most = []
-    for name in SPECIFICATION:
+    for name in checks.SPECIFICATION:
         value, n_claims = Counter(claim.get(name) for claim in claims).most_common(1)[0]
         if value is not None and n_claims > len(claims) / 2:
             most.append((name, value))
@@ -165,8 +162,8 @@ def _status(code):
 
 def _details(claim, first, shared, dots):
     entries = [("claim", Markup("<code>{}</code>").format(clean(claim["claim_id"])))]
-    if claim["reason"]:
-        entries.append(("why", clean(" ".join(claim["reason"].split()))))
+    if why := checks.reason(claim):
+        entries.append(("why", clean(" ".join(why.split()))))
     if claim["n_places"] > 1:
         entries.append(("printed in", Markup("{} places").format(Number(claim["n_places"], "n_places", 0))))
     if claim["newest_recomputes"] and any(claim[f"newest_{column}"] != claim[column] for column in checks.LABELS):
@@ -174,7 +171,7 @@ def _details(claim, first, shared, dots):
         entries.append(("on the newest version", ", ".join(newest)))
     if claim["n_trials"] is not None:
         entries.append(("trials", Number(claim["n_trials"], "n_trials", 0)))
-    own = [name for name in SPECIFICATION if claim.get(name) is not None and (name, claim[name]) not in shared]
+    own = [name for name in checks.SPECIFICATION if claim.get(name) is not None and (name, claim[name]) not in shared]
     entries.append(("specification", _specified([(name, claim[name]) for name in own]) if own else "as said above"))
     query = claim["query"]
     behind = f"{claim['rests_on'] or 'trials'} behind it"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from analysis.claims.checks import DOCUMENTS
 from analysis.report.answers import answers
 from analysis.report.audit import gate_tables, provenance_tables
 from analysis.report.biases import sections_on_biases
@@ -125,7 +124,7 @@ def _claims_elsewhere(tables, on_no_page):
     """Count the claims about studies that no page shows, and those about none."""
     counted = Counter(row["study"] for row in tables["claims"] if row["study"] in on_no_page)
     return [
-        (study and clean(study), Number(n, "count(*)", 0, table="seeds.published_claims", key={"study": study}))
+        (study and clean(study), Number(n, "count(*)", 0, table="claims.published_claims", key={"study": study}))
         for study, n in sorted(counted.items(), key=lambda item: (item[0] is None, item))
     ]
 
@@ -161,7 +160,7 @@ def title_of(study, documents, is_simulated):
     """Name a part of a page: a study, or the document of which only printed numbers are known."""
     if study:
         return f"Study {clean(study)}{' (SIMULATED)' if is_simulated else ''}"
-    return f"Document {clean(documents[0])}: {DOCUMENTS.get(documents[0], 'its printed numbers')}"
+    return f"Document {clean(documents[0])}: its printed numbers"
 
 
 def _techniques(study):

@@ -174,8 +174,10 @@ COMMANDS = {
         "--all": "flag",
         "--differs": "flag",
         "--recomputes": "yes|no|not_derivable|not_checked",
-        "--holds": "holds|weaker|contradicted|confounded|not_applicable",
+        "--holds": "holds|weaker|contradicted|other_way|confounded|not_applicable",
         "--document": "text",
+        "--paper": "path",
+        "--strict": "flag",
         "--limit": "int of at least 0",
     },
     "recommend": {

@@ -49,7 +49,7 @@ def tables(source, paradigm="anchoring"):
     return {
         "seeds.techniques": [{"technique": name, "display_name": shown} for name, shown in named.items()],
         "raw.batches": [{"study": "s", "source": source}],
-        "seeds.published_claims": [{"claim_id": "A-1", "part": None, "study": "elsewhere"}],
+        "claims.published_claims": [{"claim_id": "A-1", "part": None, "study": "elsewhere"}],
         "marts.claim_checks": [
             {
                 "claim_id": "A-1", "part": None, "kind": "value", "statement": "It is 55.", "recomputes": "not_checked",

@@ -27,13 +27,13 @@ CLAIMS = {
     "reproduced": {},
     "differing": {
         "recomputes": "no", "holds": "contradicted", "recomputed": 57.128, "recommended": 77.822,
-        "reason": "Old \x1b[31m data.", "n_places": 2,
+        "note": "Old \x1b[31m data.", "n_places": 2,
     },
     "again": {
         "recomputes": "no", "holds": "contradicted", "recomputed": 57.128, "recommended": 77.822, "n_places": 2,
         "is_first_place": False,
     },
-    "underivable": {"recomputes": "not_derivable", "holds": None, "recomputed": None, "reason": "Older data."},
+    "underivable": {"recomputes": "not_derivable", "holds": None, "recomputed": None, "not_derivable": "Older data."},
     "standing": {"kind": "sentence", "comparison": "<", "document": "B", "recommended": 50.0, "ends": (45.0, 55.0)},
     "contradicted": {
         "holds": "contradicted", "kind": "sentence", "comparison": ">", "document": "B", "recommended": 50.0,
@@ -53,6 +53,10 @@ CLAIMS = {
     },
 }  # fmt: skip
 
+WHY = {
+    "holds": "as_printed", "weaker": "no_interval", "contradicted": "outside_interval", "other_way": "estimate_alone",
+    "confounded": "unlike_conditions",
+}  # fmt: skip
 RANKINGS = [
     # study, domain, technique, reason
     *(
@@ -101,7 +105,7 @@ TRIALS = [
 
 RELATIONS = (
     "staging.stg_attribution_scores", "intermediate.int_versions_cited", "intermediate.int_studies_cited",
-    "seeds.techniques", "seeds.published_claims", "marts.trials", "marts.quarantined_trials",
+    "seeds.techniques", "claims.published_claims", "marts.trials", "marts.quarantined_trials",
     "marts.effects", "marts.claim_checks", "inference.decisions", "inference.outcome_contrasts",
     "staging.stg_paradigms",
 )  # fmt: skip
@@ -118,9 +122,10 @@ comment on column marts.conditions.baseline is 'Mean response with no anchor.';
 def insert_claim(warehouse, claim_id, **differing):
     claim = {
         "document": "A", "kind": "value", "comparison": "=", "quantity": "percent_of_baseline",
-        "unit": "%", "decimals": 1, "published": 57.7, "recomputed": 57.7, "recommended": 57.7, "reason": None,
+        "unit": "%", "decimals": 1, "published": 57.7, "recomputed": 57.7, "recommended": 57.7, "note": None,
         "technique": "sacd", "llm": None, "direction": "both", "row_set": "as_recorded", "baseline_scope": "pooled",
-        "derivation": None, "inputs": None, "inputs_are": None, "study": "s", "recomputes": "yes", "holds": "holds",
+        "not_derivable": None, "derivation": None, "inputs": None, "inputs_are": None, "study": "s",
+        "recomputes": "yes", "holds": "holds",
         "ends": (None, None), "describes": "effect", "rests_on": "trials", "n_places": 1, "is_first_place": True,
     } | differing  # fmt: skip
     both = {
@@ -128,15 +133,16 @@ def insert_claim(warehouse, claim_id, **differing):
         "published_value": claim["published"],
     } | {name: claim[name] for name in ("document", "kind", "unit", "comparison")}  # fmt: skip
     insert(
-        warehouse, "seeds.published_claims", **both, domain="d", anchor_direction=claim["direction"],
+        warehouse, "claims.published_claims", **both, domain="d", anchor_direction=claim["direction"],
         **{name: claim[name] for name in ("decimals", "quantity", "technique", "llm", "row_set", "baseline_scope")},
-        **{name: claim[name] for name in ("derivation", "inputs", "inputs_are", "study")},
+        **{name: claim[name] for name in ("derivation", "inputs", "inputs_are", "study", "note", "not_derivable")},
     )  # fmt: skip
     insert(
         warehouse, "marts.claim_checks", **both, quantity=claim["quantity"] or claim["derivation"],
         recomputed_value=claim["recomputed"], recommended_value=claim["recommended"],
         recommended_low=claim["ends"][0], recommended_high=claim["ends"][1], n_trials=42, margin=5.0,
-        **{name: claim[name] for name in ("recomputes", "holds", "reason", "describes", "rests_on")},
+        why=WHY.get(claim["holds"]), how_sure="estimate", recommended_as=claim["quantity"], is_of_few_llms=False,
+        **{name: claim[name] for name in ("recomputes", "holds", "describes", "rests_on")},
         **{name: claim[name] for name in ("n_places", "is_first_place")},
     )  # fmt: skip
 
@@ -149,10 +155,8 @@ def made_once(tmp_path_factory):
         made.execute(raw_statements())
         make_tables(made, *RELATIONS)
         made.execute(OTHERS)
-        for model in ("int_claim_bases", "claim_trials"):
-            schema = relation_of(model).split(".")[0]
-            query = render(model, ref=relation_of)
-            made.execute(f"create schema if not exists {schema}; create view {relation_of(model)} as {query}")
+        query = render("claim_trials", ref=relation_of)
+        made.execute(f"create schema if not exists claims; create view claims.claim_trials as {query}")
         for technique, name in (("sacd", "SACD"), ("devils_advocate", "Devil's Advocate")):
             insert(made, "seeds.techniques", technique=technique, display_name=name, is_ranked=True)
         for claim_id, differing in CLAIMS.items():
@@ -238,7 +242,7 @@ def test_tables_lists_the_others_where_all_are_asked_for(change, capsys):
     change("create table inference.z as select 1; create schema a; create table a.b as select 1")
     assert "inference.z" not in ask(capsys, "tables").split()
     rows = asked_as_json(capsys, "tables", "--all")
-    assert rows[-1] == {"question": None, "table": "inference.z", "rows": 1, "grain": None}
+    assert {"question": None, "table": "inference.z", "rows": 1, "grain": None} in rows
     assert "a.b" not in {row["table"] for row in rows}
 
 
@@ -322,7 +326,7 @@ def test_a_warehouse_without_marts_is_told_to_be_built(tmp_path, monkeypatch, ca
         ("claims", "drop table marts.claim_checks"),
         ("headlines", "drop table marts.claim_checks"),
         ("headlines", "alter table marts.effects drop column domain"),
-        ("claims", "drop table seeds.published_claims"),
+        ("claims", "drop table claims.published_claims"),
     ],
 )
 def test_a_warehouse_of_another_version_is_told_to_be_built(change, capsys, command, statement):
@@ -352,7 +356,10 @@ def test_claims_count_each_quantity_once_and_say_both_things_of_it(warehouse, ca
 
 
 def test_claims_fit_a_screen_whatever_is_wrong_with_them(warehouse, monkeypatch, capsys):
-    codes = {"recomputes": ("yes", "no", "not_derivable"), "holds": ("holds", "weaker", "contradicted", "confounded")}
+    codes = {
+        "recomputes": ("yes", "no", "not_derivable"),
+        "holds": ("holds", "weaker", "contradicted", "other_way", "confounded"),
+    }
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
         for column, each in codes.items():
             for kind in ("value", "sentence"):
@@ -360,7 +367,7 @@ def test_claims_fit_a_screen_whatever_is_wrong_with_them(warehouse, monkeypatch,
                     insert_claim(made, f"{column}-{kind}-{code}", kind=kind, **{column: code})
     monkeypatch.setattr("bais.terminal.terminal_width", lambda: 80)
     shown = ask(capsys, "claims").splitlines()
-    assert len(shown) < 24
+    assert len(shown) <= 24
     assert max(map(len, shown)) <= 80
 
 
@@ -374,7 +381,7 @@ def test_claims_from_printed_numbers_say_so_and_have_no_trials(warehouse, capsys
         made.execute("create or replace table claims.listed as from claims.claim_trials where claim_id != 'printed'")
         made.execute("drop view claims.claim_trials; alter table claims.listed rename to claim_trials")
     golden(ask(capsys, "claims", "--document", "C"), "1 recomputes")
-    golden(ask(capsys, "claims"), "from the recorded trials or")
+    golden(ask(capsys, "claims"), "Document C rests")
     out = ask(capsys, "claims", "printed")
     golden(out, "difference of")
     golden(out.splitlines()[-1])
@@ -424,7 +431,7 @@ def test_a_whole_number_is_shown_without_decimals(warehouse, capsys, golden):
 
 def test_what_is_so_or_not_so_is_no_number(change, capsys, golden):
     change(
-        "update seeds.published_claims set unit = 'yes or no', published_value = 0 where claim_id = 'standing';"
+        "update claims.published_claims set unit = 'yes or no', published_value = 0 where claim_id = 'standing';"
         "update marts.claim_checks set unit = 'yes or no', published_value = 0, recomputed_value = 1, "
         "recommended_value = 0 where claim_id = 'standing'",
     )
@@ -521,7 +528,7 @@ def test_one_claim_shows_its_values_and_only_the_specification_that_it_has(wareh
         ["recommended", "77.82 %"],
         ["recomputes", "no"],
         ["holds", "contradicted"],
-        ["why", "Old \\x1b[31m data."],
+        ["why", "Old \\x1b[31m data. The trials give 57.13 %, not 57.7 %. As recommended it is 77.82 %."],
         ["trials", "42"],
         ["printed in", "2 places"],
     ]
@@ -590,14 +597,14 @@ def test_the_query_of_a_claim_lists_its_trials(warehouse, capsys, claim_id, tria
 def test_each_column_of_a_specification_narrows_the_trials_down(warehouse, capsys, differing, trials):
     with contextlib.closing(duckdb.connect(str(warehouse))) as opened:
         for name, value in differing.items():
-            opened.execute(f"update seeds.published_claims set {name} = $1 where claim_id = 'reproduced'", [value])
+            opened.execute(f"update claims.published_claims set {name} = $1 where claim_id = 'reproduced'", [value])
     (claim,) = asked_as_json(capsys, "claims", "reproduced")
     assert main(["sql", claim["query"], "--format", "json"]) == 0
     assert sorted(row["trial_id"] for row in json.loads(capsys.readouterr().out)) == trials
 
 
 def test_a_claim_with_parts_is_asked_for_by_each(change, capsys):
-    change("update seeds.published_claims set part = 'b' where claim_id = 'standing'")
+    change("update claims.published_claims set part = 'b' where claim_id = 'standing'")
     change("update marts.claim_checks set part = 'b' where claim_id = 'standing'")
     (claim,) = asked_as_json(capsys, "claims", "standing/b")
     assert (claim["part"], claim["holds"]) == ("b", "holds")

@@ -25,8 +25,9 @@ TRIED = {
 RELATIONS = (
     *(f"raw.{name}" for name in TABLES),
     "staging.stg_batch_verdicts", "staging.stg_flagged_trials", "intermediate.int_trials_published",
-    "seeds.techniques", "seeds.llms", "seeds.flag_reasons", "seeds.published_claims",
-    "claims.claim_trials", "marts.claim_checks", "marts.trials", "marts.attrition", "marts.post_hoc_changes",
+    "seeds.techniques", "seeds.llms", "seeds.flag_reasons", "claims.published_claims",
+    "claims.papers", "claims.claim_trials", "marts.claim_checks", "marts.trials", "marts.attrition",
+    "marts.post_hoc_changes",
     "marts.effects", "papers.technique_effects", "marts.conditions", "marts.counts", "marts.parse_disagreements",
     "inference.decisions", "inference.predictions", "inference.multiverse", "inference.intervals",
 )  # fmt: skip
@@ -85,6 +86,7 @@ def make_warehouse(path, *, studies=("real", "made-up"), llms=("vendor/a", "vend
             made.add("seeds.techniques", technique=technique, display_name=name, is_ranked=is_ranked, description=said)
         made.add("seeds.llms", llm=llms[0], display_name=f"A {said}")
         made.add("seeds.flag_reasons", reason="other_prompt", sentence=said)
+        made.add("claims.papers", document="A", title=f"On what is {said}", authors="A. Lab", year=2026)
         for study in studies:
             _add_study(made, study, llms, said, domain, "simulated" if study == "made-up" else "recorded")
         made.connection.commit()
@@ -187,14 +189,15 @@ def _add_study(made, study, llms, said, domain, source):
         claim = f"{study}-claim-{i}"
         has_value = recomputes != "not_derivable"
         made.add(
-            "seeds.published_claims", claim_id=claim, document="B" if i == 2 else "A", location=f"Table {i}",
+            "claims.published_claims", claim_id=claim, document="B" if i == 2 else "A", location=f"Table {i}",
             kind="value", statement=f"SACD: {said} {i}", published_value=57.7 + i % 3, decimals=1, unit="%",
             comparison="=", quantity="percent_of_baseline", **of, technique="sacd", anchor_direction="both",
         )  # fmt: skip
         made.add(
             "marts.claim_checks", claim_id=claim, document="B" if i == 2 else "A", kind="value",
             recomputed_value=57.65 if has_value else None, recomputes=recomputes, holds=holds,
-            reason=None if i == 0 else said, recommended_value=57.65, recommended_low=50.125, recommended_high=66,
+            why=None if i == 0 else "wide_interval", is_of_few_llms=False,
+            recommended_value=57.65, recommended_low=50.125, recommended_high=66,
             n_trials=119, published_value=57.7 + i % 3, describes="effect", rests_on="trials", margin=5.0,
             n_places=2 if i % 3 == 0 else 1,
             is_first_place=i < 3, newest_recomputes="no" if i == 0 else None, newest_holds="weaker" if i == 0 else None,
