@@ -19,6 +19,7 @@ from analysis.words.claims import (
     distinct,
     fails,
     in_order,
+    on_missing_versions,
     on_versions,
     power_of_ten,
     printed_alone,
@@ -79,7 +80,9 @@ class Claims(click.Command):
     help="list those of which the analysis we recommend says this",
 )
 @click.option("--document", help="only the claims of one document, such as A")
-@click.option("--paper", type=PATH, metavar="DIR", help="check the paper in a folder of your own against this warehouse")
+@click.option(
+    "--paper", type=PATH, metavar="DIR", help="check the paper in a folder of your own against this warehouse"
+)
 @click.option(
     "--strict", is_flag=True, help="with --paper: fail where a numeral of its text is no claim and not set aside"
 )
@@ -126,7 +129,7 @@ def claims(
     ]
     untraced = [claim for claim in chosen if claim["recomputes"] in ("no", "not_checked")] if paper else []
     if paper and form == "table" and not (every or differs or recomputes or holds):
-        untraced = _say_of_paper(paper, untraced, strict)
+        untraced = _say_of_paper(paper, chosen, untraced, strict)
     elif every or differs or recomputes or holds or paper:
         _list_claims(distinct(chosen), form, limit)
     else:
@@ -135,12 +138,14 @@ def claims(
         click.get_current_context().exit(DIFFERS)
 
 
-def _say_of_paper(folder, untraced, strict):
+def _say_of_paper(folder, chosen, untraced, strict):
     """Say a line for each claim that is not traced, and each number that others rule out; return how many there are."""
     from bais import papers
 
     for claim in untraced:
         say(one_line(f"{claim['claim_id']}, {claim['location']}: {claim['statement']}: {claim['reason']}"))
+    for sentence in on_missing_versions(chosen):
+        complain(sentence)
     n_wrong = len(untraced) + papers.say_what_does_not_fit(folder)
     return n_wrong + (papers.say_what_is_unaccounted_for(folder) if strict else 0)
 
@@ -167,7 +172,7 @@ def _summarise_claims(chosen, form):
     heads = [f"{' + '.join(kinds.values())} of", *documents]
     say_rows("table", heads, counts, right=range(1, len(heads)))
     print()
-    say_each([*summary(chosen), *on_versions(chosen)])
+    say_each([*summary(chosen), *on_versions(chosen), *on_missing_versions(chosen)])
     if any(fails(claim) for claim in chosen):
         say("`bais claims --differs` lists what is wrong; `bais claims CLAIM_ID` shows one.")
 

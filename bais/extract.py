@@ -40,7 +40,8 @@ def extract(paper: Path, folder: Path) -> None:
     reasons = Counter(numeral.why for numeral in read.numerals if numeral.why)
     say_each(
         [
-            f"{printable(paper)}: {len(read.numerals):,} numerals: {n_claims:,} in the text, "
+            f"{printable(paper)}: {len(read.numerals):,} numeral{'' if len(read.numerals) == 1 else 's'}: "
+            f"{n_claims:,} in the text, "
             f"{len(read.numerals) - n_claims - reasons.total():,} in {n_tables:,} table{'' if n_tables == 1 else 's'}, "
             f"{reasons.total():,} set aside as no claims"
             + (f" ({', '.join(f'{n:,} {why}' for why, n in reasons.most_common())})." if reasons else "."),
@@ -56,6 +57,7 @@ def _files(read, text, prefix):
     import yaml
 
     from analysis.reading.numerals import typed
+    from analysis.reading.paper import VALUE
 
     held = {id(numeral.table) for numeral in read.numerals if not numeral.why}
     files, described, seen, claims, aside = {}, {}, Counter(), [], []
@@ -64,7 +66,9 @@ def _files(read, text, prefix):
         seen[name] += 1
         name, (header, rows) = f"{name}{f'~{seen[name]}' if seen[name] > 1 else ''}.csv", table.grid()
         files[name] = csv_of(header, [dict(zip(header, map(typed, row), strict=True)) for row in rows])
-        described[name] = {"where": table.where, "columns": dict.fromkeys(header, "")}
+        labels = [name for name, *cells in zip(header, *rows, strict=True) if not any(map(VALUE.match, cells))]
+        described[name] = {"where": table.where} | ({"labels": dict.fromkeys(labels, "")} if labels else {})
+        described[name]["columns"] = dict.fromkeys((name for name in header if name not in labels), "")
     for n in read.numerals:
         key = re.sub(r"[^\w.]+", "-", re.sub(r"^(\w)\w+ (?=[\w.]+$)", r"\1", n.where))  # S4.6 is Section 4.6
         if n.why:

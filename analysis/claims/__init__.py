@@ -4,6 +4,7 @@ derived (`derivations`), and what printed numbers say of each other (`consistenc
 import os
 from pathlib import Path
 
+KEYS = ("domain", "technique", "technique_b", "llm", "llm_b", "variation", "anchor_direction")  # which say of what
 OWN = "BAIS_PAPERS"  # names folders of papers of one's own, as PATH names folders
 
 

@@ -11,13 +11,12 @@ from pathlib import Path
 
 import yaml
 
-from analysis.claims import own_folders
+from analysis.claims import KEYS, own_folders
 from analysis.claims.derivations import DerivationError, in_order
 from analysis.tables import declared
 
 SHIPPED = Path(__file__).resolve().parents[2] / "claims"
 ABOUT = ("document", "title", "authors", "year", "doi", "study", "version", "text", "tables")
-KEYS = ("domain", "technique", "technique_b", "llm", "llm_b", "variation", "anchor_direction")
 SPECIFICATION = (
     "temperature_scope", "excluded_llm", "row_set", "baseline_scope", "weighting", "direction_weighting",
     "baseline_pooling", "estimator", "non_null", "method", "input_decimals", "recommended_method",
@@ -41,6 +40,7 @@ DECIMALS = range(-9, 301)
 PRINTED = re.compile(r"([<>]?)\s*([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.(\d*))?)(?:e([+-]?\d+))?", re.IGNORECASE)
 FORMULA = re.compile(r"(?:(\w+)\s*=\s*)?(\w+)\((.*)\)", re.DOTALL)
 NAMED = re.compile(r"\{(\w+)\}")
+PERCENT = {"%", "pp"}  # papers print either for a difference
 SIGNS = {"+": 1.0, "-": -1.0, "0": 0.0}
 DASHES = dict.fromkeys(map(ord, "\N{MINUS SIGN}\N{EN DASH}\N{EM DASH}"), "-")
 
@@ -64,7 +64,7 @@ class Place:
 @cache
 def _quantities():
     with (SHIPPED.parent / "seeds" / "quantities.csv").open(encoding="utf-8", newline="") as lines:
-        return tuple(dict.fromkeys(row["quantity"] for row in csv.DictReader(lines)))
+        return {row["quantity"]: row["unit"] for row in csv.DictReader(lines)}
 
 
 def beside_shipped(*folders):
@@ -201,7 +201,7 @@ def _of_table(path, about, paper):
     """Yield the claims that a table as printed makes, each with its place."""
     _refuse_unknown(paper, "key", about, ("where", "labels", "names", "columns", *WRITTEN))
     labels, by_column = about.get("labels") or {}, about.get("columns") or {}
-    _refuse_unknown(paper, f"key of {path.name}: labels", labels.values(), (None, *KEYS))
+    _refuse_unknown(paper, f"key of {path.name}: labels", filter(None, labels.values()), KEYS)
     if not any(by_column.values()):
         raise paper.error(f"{path.name} has no column with a quantity: say one, or take the table out")
     shared = {name: about[name] for name in WRITTEN if name in about}
@@ -284,8 +284,10 @@ def rows_of(path, names=()):
                     yield Place(path, rows.line_num), dict(zip(header, map(str.strip, cells), strict=True))
     except FileNotFoundError:
         raise Place(path).error("there is no such file") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise Place(path).error(f"it cannot be read as CSV in UTF-8 ({error})") from None
+    except csv.Error as error:
+        raise Place(path, rows.line_num).error(f"it is no CSV ({error})") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise Place(path).error(f"it cannot be read as text in UTF-8 ({error})") from None
 
 
 def yaml_of(path):
@@ -335,7 +337,7 @@ def _whole(written, paper, specifications):
     """Return what was written as rows of `CLAIMS`."""
     claims, places = {}, {}
     for (name, part), (place, claim) in written.items():
-        unit = claim.get("unit") or "1"
+        unit = claim.get("unit") or _quantities().get(claim.get("quantity")) or "1"
         wanted = ("where", "statement") if unit == "stars" else ("where", "statement", "value")
         if lacks := [needed for needed in wanted if not claim.get(needed)]:
             raise place.error(f"the claim {name} has no {lacks[0]}")
@@ -427,6 +429,11 @@ def _check(row, place):
         if quantity not in _quantities():
             meant = "".join(f": is {close} meant?" for close in get_close_matches(quantity, _quantities(), n=1))
             raise place.error(f"{quantity} is no quantity of seeds/quantities.csv{meant}")
+    unit = _quantities().get(named[0])
+    if unit and row["unit"] != unit and {unit, row["unit"]} != PERCENT:
+        raise place.error(f"{row['quantity']} is in {unit}, and the unit written is {row['unit']}")
+    if row["llm_b"] and not row["llm"]:
+        raise place.error("it has an llm_b and no llm to compare it with")
     if not (row["quantity"] or row["derivation"] or row["not_derivable"]):
         raise place.error("it needs a quantity, or a sentence in not_derivable")
     if not (row["study"] or row["inputs_are"] or row["not_derivable"]):

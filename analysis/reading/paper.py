@@ -65,7 +65,9 @@ def read_paper(path):
     kind = path.suffix.lower() if path.suffix.lower() in LATEX + HTML + TEXT else ""
     data = path.read_bytes() if kind else b""
     if not kind or data.startswith(b"%PDF"):
-        turn = TURNED.get(".pdf" if kind else path.suffix.lower(), "").format(path.name, path.stem)
+        turn = TURNED.get(".pdf" if kind else path.suffix.lower(), "").format(
+            path.name, path.stem + "-text" * bool(kind)
+        )
         how = f"turn it into text with `{turn}`" if turn else "save it as one of these"
         raise ValueError(f"it is no LaTeX (.tex), Markdown (.md), HTML (.html) or plain text (.txt): {how}")
     text = _decoded(data)

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from itertools import groupby
 
+from analysis.claims import KEYS
 from analysis.words.codes import listed
 
 # by code of `recomputes` and of `holds`: what is said of one claim, and of several
@@ -91,10 +92,9 @@ SPECIFIED = {
     "derivation": (None, "as the {} of other printed numbers"),
 }
 SPECIFICATION = (
-    "quantity", "study", "domain", "technique", "technique_b", "llm", "llm_b", "variation", "excluded_llm",
-    "anchor_direction", "temperature_scope", "row_set", "baseline_scope", "weighting", "direction_weighting",
-    "baseline_pooling", "estimator", "non_null", "method", "derivation", "inputs", "inputs_are", "input_decimals",
-    "recommended_quantity", "recommended_method", "recommended_inputs",
+    "quantity", "study", *KEYS, "excluded_llm", "temperature_scope", "row_set", "baseline_scope", "weighting",
+    "direction_weighting", "baseline_pooling", "estimator", "non_null", "method", "derivation", "inputs", "inputs_are",
+    "input_decimals", "recommended_quantity", "recommended_method", "recommended_inputs",
 )  # fmt: skip
 SHARE = 0.2  # where a claim has no margin, or one of 0: of the larger of the two numbers
 WRITTEN_OUT = 4  # decimals to which a number is written out; a p value may have many more
@@ -129,7 +129,9 @@ def _not_recorded(claim):
         return f"The warehouse does not hold scores of both {claim['llm']} and {claim['llm_b']}."
     if claim["rests_on"] == "scores":
         return f"The warehouse holds no scores of {claim['llm'] or 'these LLMs'}."
-    return "The warehouse holds no trials for this quantity."
+    keys = ", ".join(f"{key} {claim[key]}" for key in KEYS if claim.get(key))
+    quantity = f"no {claim['quantity']}" if claim["quantity"] else "nothing that it derives from"
+    return f"The warehouse has {quantity} of {keys or 'the whole study'}, taken as the specification says."
 
 
 def _specification(claim):
@@ -357,7 +359,7 @@ def _counts(claims, column, labels, of_contradicted=""):
 
 
 def on_versions(chosen):
-    """Yield how many claims would change on the newest version of a study, and which version is not there at all."""
+    """Yield how many claims would change on the newest version of a study."""
     counted = distinct(chosen)
     for study in dict.fromkeys(claim["study"] for claim in counted if claim["newest_recomputes"]):
         beside = [claim for claim in counted if claim["study"] == study and claim["newest_recomputes"]]
@@ -369,6 +371,10 @@ def on_versions(chosen):
             f"Checked on version {labels} of {study}, which document {documents} used; on the newest version, {many} "
             f"would change{': ' if changed else ''}{', '.join(_moves(changed))}."
         )
+
+
+def on_missing_versions(chosen):
+    """Yield which versions that documents are about are not there at all."""
     missing = {
         (claim["document"], claim["version"], claim["study"])
         for claim in chosen

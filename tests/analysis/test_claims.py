@@ -186,7 +186,7 @@ ENDS = {"recommended_low": 15.0, "recommended_high": 27.0}
         ),
         (
             claim("a", recomputes="not_checked", why="not_recorded"),
-            "The warehouse holds no trials for this quantity.",
+            "The warehouse has no percent_of_baseline of the whole study, taken as the specification says.",
         ),
         (
             claim("a", recomputes="not_checked", why="not_recorded", llm="v/b", **OF_SCORES),

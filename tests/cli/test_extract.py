@@ -60,7 +60,7 @@ def test_the_folder_accounts_for_every_numeral(paper, tmp_path, capsys):
     assert yaml.safe_load((folder / "paper.yaml").read_text(encoding="utf-8")) == {
         "title": "About",
         "text": "../../paper.md",
-        "tables": {"table-2.csv": {"where": "Table 2", "columns": {"LLM": "", "Low": ""}}},
+        "tables": {"table-2.csv": {"where": "Table 2", "labels": {"LLM": ""}, "columns": {"Low": ""}}},
     }
 
 
