@@ -3,7 +3,7 @@
 import contextlib
 import os
 import tempfile
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from bais import dbt
 from bais.built import copy_of
 from bais.extract import SET_ASIDE
 from bais.terminal import one_line, say
+from bais.warehouse import marts
 from ingest.warehouse import UserError, connect, printable, warehouse_path
 
 REBUILT = ("published_claims+1", "path:models/claims")  # with what is computed of the studies of claims alone
@@ -39,7 +40,8 @@ def _worded():
 def ledger_with(folder: Path) -> Iterator:
     """Open a copy of the warehouse in which the paper in a folder is one of those whose claims are checked."""
     path = warehouse_path()
-    connect().close()
+    with marts():
+        pass
     with tempfile.TemporaryDirectory() as room:
         copy = Path(room) / path.name
         copy_of(path, copy)
@@ -68,31 +70,33 @@ def say_what_is_unaccounted_for(folder: Path) -> int:
     read, (_, claims) = _text_of(folder), read_paper(folder)
     if read is None:
         raise UserError(f"{printable(folder / 'paper.yaml')} names no text, whose numerals --strict could account for")
-    claimed = Counter((abs(claim["published_value"]), max(claim["decimals"], 0)) for claim in claims)
+    claimed = defaultdict(list)
+    for claim in claims:
+        claimed[abs(claim["published_value"]), max(claim["decimals"], 0)].append(claim["location"])
     path, aside = folder / "set-aside.csv", set()
     with _worded():
         for place, row in rows_of(path, SET_ASIDE) if path.exists() else ():
             if not row.get("why"):
                 raise place.error("it has no why")
             aside.add(tuple(row.get(name) for name in ("line", "position", "numeral")))
-    left = []
-    for numeral in read.numerals:
-        is_aside = numeral.why or (str(numeral.line), str(numeral.position), numeral.printed) in aside
-        if not is_aside and not claimed[number := _number(numeral)]:
-            left.append(numeral)
-        elif not is_aside:
-            claimed[number] -= 1
+    left = [n for n in read.numerals if not (n.why or (str(n.line), str(n.position), n.printed) in aside)]
+    for is_in_its_place in (True, False):
+        left = [numeral for numeral in left if not _taken(claimed, numeral, is_in_its_place)]
     for numeral in left:
         place = f"{numeral.where}, line {numeral.line}"
         say(one_line(f"{place}: {numeral.printed} is no claim, and not set aside: {numeral.sentence}"))
     return len(left)
 
 
-def _number(numeral):
+def _taken(claimed, numeral, is_in_its_place):
+    """Say whether a claim prints this numeral, in its place or anywhere; it then prints no other."""
     with contextlib.suppress(ValueError):
         value, decimals, _ = printed_number(numeral.reading[0])
-        return abs(value), decimals
-    return None
+        places = claimed[abs(value), decimals]
+        if numeral.where in places or (places and not is_in_its_place):
+            places.remove(numeral.where if is_in_its_place else places[0])
+            return True
+    return False
 
 
 def _text_of(folder):

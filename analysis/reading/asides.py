@@ -56,7 +56,7 @@ PATTERNS = {
     "level": [
         r"(\b\d+(?:\.\d+)?)\s*\\?%[\s-]*(?:(?!of\b|in\b|to\b)[\w-]+[\s-]){0,3}?"
         r"(?:CrI|CIs?|HDI|confidence|credible|[Ii]ntervals?|level)\b",
-        r"(?:\u03b1|\\?\balpha|\b[Ss]ignificance(?:\slevel)?)[\s$]*(?:=|of|at|level of)[\s$]*0?\.\d+",
+        r"(?:\u03b1|\\?\balpha|\b[Ss]ignificance(?:\slevel)?)[\s$]*(?:=|of|at|level of)[\s$]*0?\.05\b",
     ],
     "formula": [r"\$\$[^$]+\$\$"],
     "index": [  # an exponent, an index or the mark of a note

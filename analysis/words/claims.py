@@ -89,7 +89,7 @@ SPECIFIED = {
     "estimator": ("mean_of_ratios", "by {}"),
     "non_null": ("final", "from trials with a first and a last answer"),
     "excluded_llm": (None, "without {}"),
-    "derivation": (None, "as the {} of other printed numbers"),
+    "derivation": (None, "as the {} of other numbers"),
 }
 SPECIFICATION = (
     "quantity", "study", *KEYS, "excluded_llm", "temperature_scope", "row_set", "baseline_scope", "weighting",
@@ -115,6 +115,8 @@ def reason(claim):
         said.append(f"{source} give {_amount(claim, 'recomputed_value')}, not {printed}.")
     if claim["recomputes"] == "yes" and claim["holds"] in ("contradicted", "other_way"):
         said.append(_specification(claim))
+    if why in ("estimate_alone", "no_interval") and re.search("_(low|high)$", claim["quantity"] or ""):
+        why = "another_bound"
     if form := SAID.get(why, (None, None))[claim["kind"] == "sentence"]:
         said.append(form.format(it=_it(claim), printed=printed, ends=_ends(claim), **claim))
     if claim["is_of_few_llms"] and claim["holds"] in FAILS["holds"]:
