@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from bais.main import main
+from bais.papers import say_what_is_unaccounted_for
 
 PAPER = """# About
 
@@ -92,3 +93,11 @@ def test_a_claim_may_still_be_named(capsys):
     assert "PAPER" in capsys.readouterr().err
     assert main(["claims", "--help"]) == 0
     assert "bais claims extract PAPER --to DIR" in capsys.readouterr().out
+
+
+def test_a_numeral_is_first_the_claim_of_its_own_section(tmp_path, capsys):
+    (tmp_path / "paper.md").write_text("# T\n\n## 1 Methods\n\nWe put 12 items.\n\n## 2 Results\n\nOf these, 12 fell.\n")
+    (tmp_path / "paper.yaml").write_text("title: T\ntext: paper.md\n")
+    (tmp_path / "claims.csv").write_text("id,where,statement,value,not_derivable\na,Section 2,It fell,12,told alone\n")
+    assert say_what_is_unaccounted_for(tmp_path) == 1
+    assert capsys.readouterr().out == "Section 1, line 5: 12 is no claim, and not set aside: We put 12 items.\n"
