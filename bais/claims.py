@@ -96,11 +96,21 @@ def claims(
 
     if strict and not paper:
         raise UserError("--strict is for a paper of one's own: name its folder with --paper")
+    if paper and document:
+        raise UserError("--paper is of one document: leave --document out")
     if paper:
-        document = papers.refuse_what_is_wrong(paper)
+        try:
+            document = papers.refuse_what_is_wrong(paper)
+        except UserError:
+            papers.tell_what_does_not_fit(paper)  # which needs nothing that is still to be filled in
+            raise
         if not warehouse_path().exists():
-            complain(f"there is no warehouse at {warehouse_path()}: only what its numbers say of each other is checked")
-            n_wrong = papers.say_what_does_not_fit(paper) + (papers.say_what_is_unaccounted_for(paper) if strict else 0)
+            complain(
+                f"no warehouse at {warehouse_path()}: no claim is checked, only what numbers of its text say of others"
+            )
+            n_wrong = papers.tell_what_does_not_fit(paper) + (
+                papers.tell_what_is_unaccounted_for(paper) if strict else 0
+            )
             click.get_current_context().exit(DIFFERS if n_wrong else 0)
     with papers.ledger_with(paper) if paper else marts() as warehouse:
         everything = records(
@@ -127,27 +137,31 @@ def claims(
         for check in everything
         if all(value in (None, check[column]) for column, value in wanted.items()) and (not differs or fails(check))
     ]
-    untraced = [claim for claim in chosen if claim["recomputes"] in ("no", "not_checked")] if paper else []
     if paper and form == "table" and not (every or differs or recomputes or holds):
-        untraced = _say_of_paper(paper, chosen, untraced, strict)
+        n_wrong = _say_of_paper(paper, chosen, strict, say)
     elif every or differs or recomputes or holds or paper:
         _list_claims(distinct(chosen), form, limit)
+        n_wrong = _say_of_paper(paper, chosen, strict, complain) if paper else 0
     else:
         _summarise_claims(chosen, form)
-    if untraced:
+        n_wrong = 0
+    if n_wrong:
         click.get_current_context().exit(DIFFERS)
 
 
-def _say_of_paper(folder, chosen, untraced, strict):
-    """Say a line for each claim that is not traced, and each number that others rule out; return how many there are."""
+def _say_of_paper(folder, chosen, strict, tell):
+    """Tell what is not traced, and what printed numbers rule out, in a line each; return how many lines there are."""
     from bais import papers
 
-    for claim in untraced:
-        say(one_line(f"{claim['claim_id']}, {claim['location']}: {claim['statement']}: {claim['reason']}"))
     for sentence in on_missing_versions(chosen):
         complain(sentence)
-    n_wrong = len(untraced) + papers.say_what_does_not_fit(folder)
-    return n_wrong + (papers.say_what_is_unaccounted_for(folder) if strict else 0)
+    if n := sum(claim["recomputes"] == "not_derivable" for claim in chosen):
+        complain(f"{n:,} claim{' is' if n == 1 else 's are'} said to be not derivable, and not checked")
+    untraced = [claim for claim in chosen if claim["recomputes"] in ("no", "not_checked")]
+    for claim in untraced:
+        tell(one_line(f"{claim['claim_id']}, {claim['location']}: {claim['statement']}: {claim['reason']}"))
+    n_wrong = len(untraced) + papers.tell_what_does_not_fit(folder, tell)
+    return n_wrong + (papers.tell_what_is_unaccounted_for(folder, tell) if strict else 0)
 
 
 def _summarise_claims(chosen, form):

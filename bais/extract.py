@@ -12,7 +12,7 @@ from bais.terminal import say_each
 from bais.texts import csv_of, write_new, writing
 from ingest.warehouse import UserError, printable
 
-CLAIMS = ["id", "where", "statement", "value", "unit", "decimals", "quantity", "keys", "specification"]
+CLAIMS = "id where statement value unit decimals quantity keys specification not_derivable".split()
 SET_ASIDE = ["sentence", "line", "position", "numeral", "why"]
 
 
@@ -36,7 +36,7 @@ def extract(paper: Path, folder: Path) -> None:
     files = _files(read, Path(os.path.relpath(paper.absolute(), folder.absolute())), folder.name)
     for name, text in files.items():
         write_new(folder / name, text, name)
-    n_claims, n_tables = sum(not n.why and not n.table for n in read.numerals), len(files) - 3
+    n_claims, n_tables = sum(not n.why and not n.table for n in read.numerals), len(files) - 4
     reasons = Counter(numeral.why for numeral in read.numerals if numeral.why)
     say_each(
         [
@@ -45,9 +45,10 @@ def extract(paper: Path, folder: Path) -> None:
             f"{len(read.numerals) - n_claims - reasons.total():,} in {n_tables:,} table{'' if n_tables == 1 else 's'}, "
             f"{reasons.total():,} set aside as no claims"
             + (f" ({', '.join(f'{n:,} {why}' for why, n in reasons.most_common())})." if reasons else "."),
-            f"Next, in {printable(folder)}: in claims.csv name the quantity of each row, or how it derives, and move "
-            "what claims nothing to set-aside.csv; in paper.yaml say which quantity each column of a table is; read "
-            "set-aside.csv once.",
+            f"Next, in {printable(folder)}: in paper.yaml name the study, and say which quantity each column of a "
+            "table is; in claims.csv name the quantity of each row with its keys, or how it derives, or why it is "
+            "not_derivable, and move what claims nothing to set-aside.csv; in specifications.csv say how the authors "
+            "computed; read set-aside.csv once. docs/how-to/add-a-claim.md shows each.",
         ]
     )
 
@@ -56,6 +57,7 @@ def _files(read, text, prefix):
     """Return the text of each file by its name; ids begin with the name of the folder, which no other paper has."""
     import yaml
 
+    from analysis.claims.papers import SPECIFICATION
     from analysis.reading.numerals import typed
     from analysis.reading.paper import VALUE
 
@@ -78,6 +80,7 @@ def _files(read, text, prefix):
             value, unit = f"{n.reading.bound} {n.reading.value}".strip(), n.reading.unit
             row = {"where": n.where, "statement": n.sentence, "value": value, "unit": unit}
             claims.append(dict.fromkeys(CLAIMS, "") | {"id": f"{prefix}-{key}-{seen[key]}"} | row)
-    facts = {"title": read.title or text.stem, "text": text.as_posix(), "tables": described}
+    facts = {"title": read.title or text.stem, "authors": "", "study": "", "text": text.as_posix(), "tables": described}
+    files["specifications.csv"] = csv_of(("name", *SPECIFICATION), [])
     files["paper.yaml"] = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, width=120)
     return files | {"claims.csv": csv_of(CLAIMS, claims), "set-aside.csv": csv_of(SET_ASIDE, aside)}

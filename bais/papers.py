@@ -4,7 +4,7 @@ import contextlib
 import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from analysis.claims import OWN
@@ -18,6 +18,7 @@ from bais.terminal import one_line, say
 from bais.warehouse import marts
 from ingest.warehouse import UserError, connect, printable, warehouse_path
 
+UNPRINTED = ("stars", "sign", "yes or no")  # units whose values are printed in other signs than a number
 REBUILT = ("published_claims+1", "path:models/claims")  # with what is computed of the studies of claims alone
 
 
@@ -52,8 +53,8 @@ def ledger_with(folder: Path) -> Iterator:
             yield warehouse
 
 
-def say_what_does_not_fit(folder: Path) -> int:
-    """Say a line for each printed number that others in its paper rule out, and return how many there are."""
+def tell_what_does_not_fit(folder: Path, tell: Callable = say) -> int:
+    """Tell a line for each printed number that others in its paper rule out, and return how many there are."""
     read = _text_of(folder)
     if read is None:
         return 0
@@ -61,18 +62,18 @@ def say_what_does_not_fit(folder: Path) -> int:
     tables = [(table.where, *table.grid()) for table in read.tables]
     wrong = [finding for finding in findings(sentences, tables) if not finding.is_possible]
     for finding in wrong:
-        say(one_line(consistency.sentence(finding)))
+        tell(one_line(consistency.sentence(finding)))
     return len(wrong)
 
 
-def say_what_is_unaccounted_for(folder: Path) -> int:
-    """Say a line for each numeral of the text that is no claim and not set aside, and return how many there are."""
+def tell_what_is_unaccounted_for(folder: Path, tell: Callable = say) -> int:
+    """Tell a line for each numeral that is no claim and not set aside, and each claim that is none; return how many."""
     read, (_, claims) = _text_of(folder), read_paper(folder)
     if read is None:
         raise UserError(f"{printable(folder / 'paper.yaml')} names no text, whose numerals --strict could account for")
     claimed = defaultdict(list)
     for claim in claims:
-        claimed[abs(claim["published_value"]), max(claim["decimals"], 0)].append(claim["location"])
+        claimed[abs(claim["published_value"]), max(claim["decimals"], 0)].append(claim)
     path, aside = folder / "set-aside.csv", set()
     with _worded():
         for place, row in rows_of(path, SET_ASIDE) if path.exists() else ():
@@ -83,18 +84,21 @@ def say_what_is_unaccounted_for(folder: Path) -> int:
     for is_in_its_place in (True, False):
         left = [numeral for numeral in left if not _taken(claimed, numeral, is_in_its_place)]
     for numeral in left:
-        place = f"{numeral.where}, line {numeral.line}"
-        say(one_line(f"{place}: {numeral.printed} is no claim, and not set aside: {numeral.sentence}"))
-    return len(left)
+        what = f"{numeral.printed} is no claim, and not set aside: {numeral.sentence}"
+        tell(one_line(f"{numeral.where}, line {numeral.line}: {what}"))
+    gone = [one for its in claimed.values() for one in its if one["kind"] == "value" and one["unit"] not in UNPRINTED]
+    for claim in gone:
+        tell(one_line(f"{claim['claim_id']}, {claim['location']}: no longer in the text: {claim['statement']}"))
+    return len(left) + len(gone)
 
 
 def _taken(claimed, numeral, is_in_its_place):
     """Say whether a claim prints this numeral, in its place or anywhere; it then prints no other."""
     with contextlib.suppress(ValueError):
         value, decimals, _ = printed_number(numeral.reading[0])
-        places = claimed[abs(value), decimals]
-        if numeral.where in places or (places and not is_in_its_place):
-            places.remove(numeral.where if is_in_its_place else places[0])
+        alike = claimed[abs(value), decimals]
+        if found := [one for one in alike if one["location"] == numeral.where or not is_in_its_place]:
+            alike.remove(found[0])
             return True
     return False
 

@@ -25,40 +25,50 @@ MARKUP = (
     (r"</?[a-zA-Z][^<>]*>|\\(?:text|math|operatorname)[a-z]*|\\emph|[$*{}†‡§\\]", ""), (r" +", " "),
 )  # fmt: skip
 ROUGH = re.compile(r"(?i)([≈<>≤≥±]|\b(about|approx\w*|around|roughly|nearly|almost|over|under|least|most|than|to)) ?$")
+CHANGE = re.compile(r"\b(by|(drop|fall|rise|gain|increase|decrease|decline|reduction|change) of)( about)? ?$")
+EARLIER = re.compile(r"= ?-?[\d.]+\)?,? (and|or) ?\(?$")  # a statistic whose p comes later
 # words in a paper, or in a sentence, that leave open what its p values, shares or means are
 UNSURE_P = re.compile(
-    r"(?i)bonferroni|holm\b|benjamini|\bfdr\b|tukey|scheff|[sš]id[aá]k|dunn|greenhouse|huynh|multiple (comparison|test)"
-    r"|(adjust|correct)\w* p\b|p[ -]?values? (\w+ ){0,2}(adjust|correct)|one[- ](tail|side)|directional|\btost|inferior"
+    r"(?i)bonferroni|holm\b|benjamini|\bfdr\b|tukey|scheff|games|hochberg|[sš]id[aá]k|dunn|greenhouse|huynh|inferior"
+    r"|multiple (comparison|test)|(adjust|correct)\w* p\b|p[ -]?values? (\w+ ){0,2}(adjust|correct)|\btost|halved"
+    r"|(one|1).?(tail|side)|direct(ed|ional)"
 )
 OTHER_P = re.compile(r"(?i)\bexact\b|permut|bootstrap|monte carlo|simulated|adjusted|corrected|equivalence")
 SEVERAL = re.compile(
-    r"(?i)each (\w+ ){1,2}(rated|judged|answered|completed)|composite|cronbach|subscale|slider|analogue|half-point"
+    r"(?i)each .{0,30}?(rated|judged|answered|completed)|composite|cronbach|subscale|slider|analogue|half-point"
+    r"|(items|ratings|questions) were averaged|averaged (to|into)"
     r"|averag\w+ (\w+ ){0,3}(item|trial|rating|picture|scenario|question|vignette)s"
 )
 SUPPOSED = re.compile(r"(?i)averag|weighted|\b(item|top|bottom|random|train|target|thres|would|expect|chance|if|when)")
 SCALE = re.compile(r"(?i)likert|\d-point|\bscale (from|of) \d|whole[- ]number|integer|\brat(ed|ings?)\b")
 STATISTIC = (
-    rf"(?<![\w-])(?P<name>[tFzZ]|χ\^?2?) ?(?:\((?P<inside>[^()]*)\))? ?= ?(?P<value>{NUMBER})"
+    rf"(?<![\w-])(?P<name>[tFzZr]|χ\^?2?) ?(?:\((?P<inside>[^()]*)\))? ?= ?(?P<value>{NUMBER})"
     rf"(?: ?[,;] df ?= ?(?P<df>{NUMBER}))?"
     rf"(?: ?[,;](?! ?(?:[tFzZpP]\b|χ))[^,;()\[\]<>=]{{1,20}}= ?{NUMBER}(?: ?%)?|"
     rf" ?[,;] ?(?:\d+ ?% ?)?CI ?[:=]? ?\[[^\]]*\])* ?[,;]? ?\(?[pP](?:-value)? ?(?P<how>[=<>≤≥]) ?(?P<p>{NUMBER})"
 )
 TAILS = {"F": fdtrc, "χ": chdtrc, "t": lambda df, t: 2 * stdtr(df, -t), "z": lambda z: 2 * ndtr(-z)}
+TAILS["r"] = lambda df, r: TAILS["t"](df, r * math.sqrt(df / (1 - r * r)) if r < 1 else math.inf)
 PERCENT, SOME = rf"(?P<p>{NUMBER}) ?(?:%|per ?cent\b)", "(?:the |all |our |these )?"
 THINGS = r"(?: (?!(?:in|on|by|with|at|for|from|to|over)\b)[A-Za-z'-]+){0,3}? (?:\w+s|people|women|men|children)"
 RATIO = rf"(?P<k>{WHOLE})(?: (?:out )?of {SOME}| ?/ ?)(?P<n>{WHOLE})(?:{THINGS})?"
 SHARES = (
     rf"{RATIO}(?: ?[(\[]| = |, or |,? i\.e\.,? |, that is,? ){PERCENT}(?: ?[)\]]|(?= ?(?:[,;.]|$)))",
     rf"{PERCENT}(?: of {SOME}\w+s)?,? ?[(\[](?:n ?= ?)?{RATIO} ?[)\],;]",
-    rf"\b[Oo]f {SOME}(?P<n>{WHOLE}){THINGS}(?: [a-z]+)?, (?P<k>{WHOLE})(?: [a-z]+)?? ?[(\[]{PERCENT}[)\],;](?! of)",
+    rf"\b[Oo]f {SOME}(?P<n>{WHOLE}){THINGS}(?: [a-z]+)?,? (?P<k>{WHOLE})(?: [a-z]+)?? ?[(\[]{PERCENT}[)\],;](?! of)",
 )
 COUNTED = r"(?:(?:participant|respondent|subject|patient|student|adult|rater|trial|response|paper|LLM|model)s|people)\b"
-OF_N = rf"{PERCENT} of {SOME}(?P<n>{WHOLE})(?: [a-z-]+)?? {COUNTED}(?!['\u2019]| (?:per|in|of|for|by|each|across)\b)"
+# of trials and responses a share may be a mean over respondents
+OF_N = (
+    rf"{PERCENT} of {SOME}(?P<n>{WHOLE})(?: [a-z-]+)?? (?!trial|response){COUNTED}"
+    "(?!['\u2019]| (?:per|in|of|for|by|each|across)\\b)"
+)
 MEAN = rf"(?:\bM ?=|\b[Mm]ean(?: [a-z]+){{0,2}} (?:=|of|was|is)) ?(?P<m>{NUMBER})(?! ?[%A-Za-z€])"
 N = rf"\b[nN] ?= ?(?P<n>{WHOLE})|(?P<things>{WHOLE}) {COUNTED}"
 TOTAL = re.compile(r"(?i:(grand |sub-?)?(total|sum|all|overall)\b)|N$")
 NO_PART = re.compile(r"(?i)\b(SDs?|SEM?|CI|min|max|median|mean|average|p|range|rank|diff\w*|change|gap)\b|^[tFz]$|Δ")
 ARMS = re.compile(r"(?i)(arm|group|condition|cell|treatment)s?$")  # of which none overlap, and none is left out
+SIZE = re.compile(r"[nN]$|(?i:sample|participants|respondents|trials)")  # of the row
 OF_COUNTS = re.compile(r"(?i)n$|n \(%\)|no\.|number\b|counts?$|freq|(trials|participants|respondents)$")
 SHARE = re.compile(r"(?i)%|\b(per ?cent|percentage|share|rate|accuracy|proportion)\b")
 CELL = re.compile(rf"\(?({NUMBER}) ?(?:%|[A-Za-z]{{1,7}}\.?)?(?: ?[\[(].*|\))?$")
@@ -105,7 +115,13 @@ def findings(sentences, tables):
     """
     sentences = [(place, _plain(text)) for place, text in sentences]
     paper = " ".join(text for _, text in sentences)
-    found = [one for place, text in sentences for one in _in_text(place, text, paper)]
+    texts = ["", *(text for _, text in sentences), ""]
+    around = map(" ".join, zip(texts, texts[1:], texts[2:], strict=False))  # a sentence and those beside it
+    found = [
+        one
+        for (place, text), near in zip(sentences, around, strict=True)
+        for one in _in_text(place, text, paper, (), near)
+    ]
     return found + [one for table in tables for one in _in_table(*table, paper)]
 
 
@@ -143,10 +159,13 @@ def _matches(pattern, text):
             yield match
 
 
-def _in_text(place, text, paper, cell=()):
-    for match in () if OTHER_P.search(text) else re.finditer(STATISTIC, text):
-        yield from _p_value(place, match, paper, cell)
+def _in_text(place, text, paper, cell=(), around=""):
+    for match in () if OTHER_P.search(around or text) else re.finditer(STATISTIC, text):
+        if not EARLIER.search(text, 0, match.start()):
+            yield from _p_value(place, match, paper, cell)
     for match in {match.start("p"): match for form in SHARES for match in _matches(form, text)}.values():
+        if CHANGE.search(text, max(0, match.start("p") - 20), match.start("p")):
+            continue
         k, n = (_read(match[count]).value for count in "kn")
         if "/" not in match[0] or k <= n >= 10:  # "Phase 2/3"
             yield _held("share", place, (*cell, match[0]), _read(match["p"]), 100 * k / n, 100 * k / n)
@@ -180,12 +199,14 @@ def _in_table(place, header, rows, paper):
     for row in rows:
         cells = dict(zip(header, row, strict=True))
         for name in {"t", "F", "z", "χ2", "χ^2"} & {*cells}:
-            test = f"{name}({cells.get('df', '')}) = {cells[name]}, p " + re.sub(
-                r"^(?=[.\d])", "= ", cells.get("p", "")
-            )
-            yield from _in_text(place, test, paper, (row[0],))
+            p = re.sub(r"^(?=[.\d])", "= ", cells.get("p", ""))
+            yield from _in_text(place, f"{name}({cells.get('df', '')}) = {cells[name]}, p {p}", paper, (row[0],))
         for name, cell in cells.items():
             yield from _in_text(place, cell, paper, (row[0], name))
+    for n, k, j in product(range(width), repeat=3):
+        of_k = OF_COUNTS.search(header[k]) or header[j].startswith(header[k])
+        if len({n, k, j}) == 3 and SIZE.match(header[n]) and of_k and SHARE.search(header[j]):
+            yield from _shares_of_rows(place, header, rows, (n, k, j))
     for i, j in product(range(width), repeat=2):
         if i == j or (SHARE.search(header[j]) and OF_COUNTS.search(header[i])):
             yield from _shares(place, header, rows, i, j)
@@ -218,8 +239,23 @@ def _shares(place, header, rows, i, j):
         is_clear = _agree(parts, 1 if n == whole else 2)
         if _agree(parts, 0.5):  # where this is not clear, a larger share may be one of fewer
             fewer = [p.value > 100 * k / n and 100 * k // p.low >= math.ceil(100 * k / p.high) for _, k, p in cells]
-            return [x for x, is_few in zip(found, fewer, strict=True) if is_clear or x.is_possible or not is_few]
+            judged = zip(found, fewer, strict=True)
+            return [
+                x
+                for x, is_few in judged
+                if (x in parts or len(parts) > 2) and (is_clear or x.is_possible or not is_few)
+            ]
     return []
+
+
+def _shares_of_rows(place, header, rows, columns):
+    """Return what is said of shares beside the n and the count of their row, where most of them agree with these."""
+    cells = [(row[0], *(_number(row[column], header[column]) for column in columns)) for row in rows]
+    cells = [
+        (label, p, 100 * k.value / n.value) for label, n, k, p in cells if n and k and p and 0 < k.value <= n.value
+    ]
+    found = [_held("share", place, (label, header[columns[-1]]), p, share, share) for label, p, share in cells]
+    return found if _agree(found, 1) else []
 
 
 def _totals(place, labels, positions, lines, are_arms=False):

@@ -37,9 +37,11 @@ ONE_OF = {
 NUMBER = r"\d+(?:\.\d+)?"
 SCOPES = {"temperature_scope": f"pooled|{NUMBER}", "baseline_scope": f"pooled|matched|t={NUMBER}"}
 DECIMALS = range(-9, 301)
-PRINTED = re.compile(r"([<>]?)\s*([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.(\d*))?)(?:e([+-]?\d+))?", re.IGNORECASE)
+PRINTED = re.compile(
+    r"([<>\u2264\u2265]?)=?\s*([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.(\d*))?)(?:e([+-]?\d+))?", re.IGNORECASE
+)
 FORMULA = re.compile(r"(?:(\w+)\s*=\s*)?(\w+)\((.*)\)", re.DOTALL)
-NAMED = re.compile(r"\{(\w+)\}")
+NAMED = re.compile(r"\{([^\W\d]\w*)\}")
 PERCENT = {"%", "pp"}  # papers print either for a difference
 SIGNS = {"+": 1.0, "-": -1.0, "0": 0.0}
 DASHES = dict.fromkeys(map(ord, "\N{MINUS SIGN}\N{EN DASH}\N{EM DASH}"), "-")
@@ -134,11 +136,13 @@ def read_paper(folder):
     specifications = _specifications(folder / "specifications.csv")
     written = {}
     for name, table in tables.items():
+        if Path(str(name)).name != name:
+            raise at.error(f"the table {name} has to lie in the paper's folder, and be named without another")
         try:
             for place, claim in _of_table(folder / name, table or {}, at):
                 _add(written, place, claim)
-        except (AttributeError, KeyError, TypeError) as error:
-            raise at.error(f"what it says of {name} is not as docs/how-to/add-a-claim.md shows ({error})") from None
+        except (AttributeError, KeyError, TypeError):
+            raise at.error(f"what it says of {name} is not as docs/how-to/add-a-claim.md shows") from None
     if (folder / "claims.csv").exists() or not written:
         for place, claim in rows_of(folder / "claims.csv", WRITTEN):
             _add(written, place, claim)
@@ -194,7 +198,11 @@ def printed_number(text, unit=None):
     if not math.isfinite(float(f"{found[2].replace(',', '')}e{found[4] or 0}")):
         raise ValueError(f"{text} is too large: write a number below 1e308")
     digits, power = found[2].replace(",", ""), int(found[4] or 0)
-    return float(f"{digits}e{power}"), max(len(found[3] or "") - power, 0), found[1] or "="
+    return (
+        float(f"{digits}e{power}"),
+        max(len(found[3] or "") - power, 0),
+        {"\u2264": "<", "\u2265": ">"}.get(found[1], found[1]) or "=",
+    )
 
 
 def _of_table(path, about, paper):
@@ -203,7 +211,9 @@ def _of_table(path, about, paper):
     labels, by_column = about.get("labels") or {}, about.get("columns") or {}
     _refuse_unknown(paper, f"key of {path.name}: labels", filter(None, labels.values()), KEYS)
     if not any(by_column.values()):
-        raise paper.error(f"{path.name} has no column with a quantity: say one, or take the table out")
+        raise paper.error(
+            f"{path.name} has no column with a quantity, nor one with not_derivable: say one, or take the table out"
+        )
     shared = {name: about[name] for name in WRITTEN if name in about}
     shown = {}
     for place, cells in rows_of(path):
@@ -390,7 +400,7 @@ def _whole_number(row, name, place, otherwise=None):
     text = row.get(name)
     if not text:
         return otherwise
-    if not re.fullmatch(r"-?\d+", text):
+    if not re.fullmatch(r"-?\d{1,9}", text):
         raise place.error(f"{name} is {text}: it takes a whole number")
     return int(text)
 

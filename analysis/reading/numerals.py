@@ -9,16 +9,17 @@ GAP = r"[\s\u2009\u202f\u00a0]"
 # A sign is no hyphen and no dash of a range: -8.8 and [-1, 2] have one, GPT-4.1 and 0-12 have none.
 SIGN = rf"(?:(?<![\w.%)\]}}+{MINUS}-])(?:[+{MINUS}-]|(?<!{DASH})(?<!\d{GAP}){DASH})(?=[\d.]))"
 MAGNITUDE = r"(?:(?:\d{1,3}(?:[,\u2009\u202f\u00a0]\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+)"
+SUPERSCRIPT = r"[\u207b\u207a]?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+"
 RAISED = (
     rf"10(?:\s?(?:\^|\*\*)\s?\{{?[+{MINUS}{DASH}-]?\d{{1,3}}\}}?|[{MINUS}{DASH}-]\d{{1,3}}(?![\w%])"
-    r"|[\u207b\u207a]?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+)"
+    rf"|{SUPERSCRIPT})"
 )
 TIMES = rf"{GAP}*(?:{X}|\u00b7|\u22c5|\*|x|\\times|\\cdot){GAP}*"
 NUMERAL = re.compile(
     rf"(?P<sign>{SIGN})?"
     r"(?:(?P<first>(?<=\[)\d{1,3}(?=,\d{3}\])|(?<=[A-Za-z]\()\d{1,3}(?=,\d{3}\)))"  # [100,200], F(2,114)
     rf"|(?P<mantissa>{MAGNITUDE}){TIMES}(?P<power>{RAISED})"  # 3.2 x 10^-12
-    rf"|(?P<alone>(?<![\w.])10(?:\^|\*\*)\{{?[+{MINUS}-]?\d{{1,3}}\}}?)"  # 10^-12
+    rf"|(?P<alone>(?<![\w.])10(?:(?:\^|\*\*)\{{?[+{MINUS}-]?\d{{1,3}}\}}?|{SUPERSCRIPT}))"  # 10^-12
     rf"|(?P<plain>{MAGNITUDE})(?:(?P<exponent>[eE][+{MINUS}-]?\d{{1,3}}(?!\w))|(?:\.\d+)*))"  # 8.62e-130, 3.2.5
 )
 PERCENT = re.compile(r"(?:[^\S\n]|[\\*_$-])*(?:%|per ?cent\b)", re.IGNORECASE)  # on the same line

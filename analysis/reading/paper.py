@@ -71,6 +71,8 @@ def read_paper(path):
         how = f"turn it into text with `{turn}`" if turn else "save it as one of these"
         raise ValueError(f"it is no LaTeX (.tex), Markdown (.md), HTML (.html) or plain text (.txt): {how}")
     text = _decoded(data)
+    if kind in HTML and len(re.findall(r"<t[dh]\b", text)) > len(re.findall("</t[dh]>", text)):
+        raise ValueError("its tables leave out end tags, such as </td>: write them, or turn it into text with pandoc")
     if kind in LATEX:
         page = Page(latex_html(text, path.parent))
     else:
@@ -184,7 +186,7 @@ class Page:
         for tag in soup(["sup", "sub"]):
             tag.insert(0, "^{" if tag.name == "sup" else "_{")
             tag.append("}")
-        for tag in soup(["br", "hr", "p", "div", "li", "tr"]):
+        for tag in soup(["br", "hr", "p", "div", "li", "tr", *CELLS]):
             tag.append("\n")
         for figure in soup.select("figure[counted]:has(figcaption)"):
             counts[figure["counted"]] += 1

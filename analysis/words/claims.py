@@ -91,10 +91,13 @@ SPECIFIED = {
     "excluded_llm": (None, "without {}"),
     "derivation": (None, "as the {} of other numbers"),
 }
+COMPUTED = (
+    "temperature_scope", "row_set", "baseline_scope", "weighting", "direction_weighting", "baseline_pooling",
+    "estimator", "non_null", "method",
+)  # fmt: skip
 SPECIFICATION = (
-    "quantity", "study", *KEYS, "excluded_llm", "temperature_scope", "row_set", "baseline_scope", "weighting",
-    "direction_weighting", "baseline_pooling", "estimator", "non_null", "method", "derivation", "inputs", "inputs_are",
-    "input_decimals", "recommended_quantity", "recommended_method", "recommended_inputs",
+    "quantity", "study", *KEYS, "excluded_llm", *COMPUTED, "derivation", "inputs", "inputs_are", "input_decimals",
+    "recommended_quantity", "recommended_method", "recommended_inputs",
 )  # fmt: skip
 SHARE = 0.2  # where a claim has no margin, or one of 0: of the larger of the two numbers
 WRITTEN_OUT = 4  # decimals to which a number is written out; a p value may have many more
@@ -131,9 +134,14 @@ def _not_recorded(claim):
         return f"The warehouse does not hold scores of both {claim['llm']} and {claim['llm_b']}."
     if claim["rests_on"] == "scores":
         return f"The warehouse holds no scores of {claim['llm'] or 'these LLMs'}."
-    keys = ", ".join(f"{key} {claim[key]}" for key in KEYS if claim.get(key))
-    quantity = f"no {claim['quantity']}" if claim["quantity"] else "nothing that it derives from"
-    return f"The warehouse has {quantity} of {keys or 'the whole study'}, taken as the specification says."
+    if claim["derivation"]:
+        return "Not all that it derives from has a number of its own here."
+    keys, ways = (", ".join(f"{key} {claim[key]}" for key in names if claim.get(key)) for names in (KEYS, COMPUTED))
+    taken = f" with {ways}" if ways else ", without a specification"
+    return (
+        f"The warehouse has no {claim['quantity']} of {keys or 'the whole study'}{taken}: "
+        "a name may be wrong, or it takes other keys, or other columns of the specification."
+    )
 
 
 def _specification(claim):

@@ -9,7 +9,7 @@ RULES = {
     "share": ("shares", ARITHMETIC, "{printed} % is printed in {about}, where it is {range} %"),
     "share_of_n": ("GRIM", GRIM, "{about} is no whole number of them; the nearest shares are {range} %"),
     "mean": ("GRIM", GRIM, "{printed} in {about} is no mean of so many whole answers; the nearest are {range}"),
-    "p_value": ("statcheck", STATCHECK, "p of {printed} is printed, where {about} gives {range}"),
+    "p_value": ("statcheck", STATCHECK, "p of {printed} is printed, where {about} gives p of {range}"),
     "hundred": ("shares of a whole", ARITHMETIC, "the shares in {about} add to {range} and not to {printed}"),
     "total": ("sums", ARITHMETIC, "{printed} is printed in {about}, where the parts add to {range}"),
 }

@@ -224,8 +224,8 @@ def test_a_table_that_was_computed_is_never_impossible(pairs, rounding):
 def test_a_sentence_has_the_printed_number_and_what_it_could_be():
     (one,) = findings([("Section 4", "t(37) = 2.10, p = .14")], [])
     assert sentence(one) == (
-        "Section 4: p of .14 is printed, where “t(37) = 2.10, p = .14” gives 0.04168 to 0.04307, on the other side of "
-        ".05 (statcheck)."
+        "Section 4: p of .14 is printed, where “t(37) = 2.10, p = .14” gives p of 0.04168 to 0.04307, on the other "
+        "side of .05 (statcheck)."
     )
     (one,) = findings([("Abstract", "4,013 of the 10,000 trials (42.0%)")], [])
     assert sentence(one) == (
@@ -397,3 +397,39 @@ def swapped(numeral, rng):
         signs[i], signs[j] = (signs[j], signs[i]) if rng.random() < 0.5 else (rng.choice("123456789"), signs[j])
         if abs(Decimal("".join(signs)) - Decimal(numeral)) >= 4 * last:
             return "".join(signs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Correct answers rose by 20% (24 of 100, up from 20 of 100).",
+        "Anchoring shrank, a drop of 50% (11 of 50, against 22 of 50).",
+        "LLMs gave the anchored answer in 83.7% of 30 trials.",
+        "Both were tested (t(58) = 2.31 and t(58) = 1.22, p = .024 and p = .227, respectively).",
+        "High-anchor judges gave longer sentences, t(58) = 1.80, p = .038 (1-tailed).",
+    ],
+)
+def test_nothing_is_said_of_changes_of_means_over_people_and_of_p_values_that_come_later(text):
+    assert not impossible(text)
+
+
+def test_a_sentence_beside_says_what_its_p_values_are_of():
+    texts = "P values come from a permutation test.", "The effect was reliable, t(58) = 2.31, p = .017."
+    assert findings([("here", text) for text in texts], []) == []
+    assert impossible(texts[1]) == [".017"]
+
+
+def test_a_correlation_has_its_p_value_by_scipy():
+    r, df = 0.3, 38
+    exact = 2 * stats.t.sf(r * (df / (1 - r * r)) ** 0.5, df)
+    assert found(f"r(38) = .30, p = {shown(exact, 3)}") == [("p_value", shown(exact, 3), True)]
+    assert found("r(38) = .30, p = .010") == [("p_value", ".010", False)]
+
+
+def test_a_share_is_held_against_the_count_and_the_n_of_its_row():
+    header = ["Group", "n", "Moved", "Moved (%)"]
+    rows = [["High", "20", "15", "72.0"], ["Low", "20", "10", "50.0"], ["Plain", "40", "10", "25.0"]]
+    assert found_in_table(header, *rows) == {
+        ("share", ("High", "Moved (%)"), False), ("share", ("Low", "Moved (%)"), True),
+        ("share", ("Plain", "Moved (%)"), True),
+    }  # fmt: skip

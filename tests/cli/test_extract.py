@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from bais.main import main
-from bais.papers import say_what_is_unaccounted_for
+from bais.papers import tell_what_is_unaccounted_for
 
 PAPER = """# About
 
@@ -41,7 +41,7 @@ def test_the_folder_accounts_for_every_numeral(paper, tmp_path, capsys):
     assert main(["claims", "extract", str(paper), "--to", str(folder)]) == 0
     assert "12 numerals: 5 in the text, 1 in 1 table, 6 set aside as no claims" in capsys.readouterr().out
     assert sorted(path.name for path in folder.iterdir()) == [
-        "claims.csv", "paper.yaml", "set-aside.csv", "table-2.csv",
+        "claims.csv", "paper.yaml", "set-aside.csv", "specifications.csv", "table-2.csv",
     ]  # fmt: skip
     claims = rows(folder / "claims.csv")
     assert [(row["id"], row["where"], row["value"], row["unit"]) for row in claims] == [
@@ -52,6 +52,7 @@ def test_the_folder_accounts_for_every_numeral(paper, tmp_path, capsys):
     assert claims[4] == {
         "id": "about-S4.6-2", "where": "Section 4.6", "statement": "Of 3 LLMs, 2.5 pp.", "value": "2.5", "unit": "pp",
         "decimals": "", "quantity": "", "keys": "", "specification": "",
+        "not_derivable": "",
     }  # fmt: skip
     assert rows(folder / "table-2.csv") == [{"LLM": "GPT-4.1", "Low": "-8.8"}]
     assert [(row["line"], row["position"], row["numeral"], row["why"]) for row in rows(folder / "set-aside.csv")] == [
@@ -60,6 +61,8 @@ def test_the_folder_accounts_for_every_numeral(paper, tmp_path, capsys):
     ]  # fmt: skip
     assert yaml.safe_load((folder / "paper.yaml").read_text(encoding="utf-8")) == {
         "title": "About",
+        "authors": "",
+        "study": "",
         "text": "../../paper.md",
         "tables": {"table-2.csv": {"where": "Table 2", "labels": {"LLM": ""}, "columns": {"Low": ""}}},
     }
@@ -96,8 +99,21 @@ def test_a_claim_may_still_be_named(capsys):
 
 
 def test_a_numeral_is_first_the_claim_of_its_own_section(tmp_path, capsys):
-    (tmp_path / "paper.md").write_text("# T\n\n## 1 Methods\n\nWe put 12 items.\n\n## 2 Results\n\nOf these, 12 fell.\n")
+    (tmp_path / "paper.md").write_text(
+        "# T\n\n## 1 Methods\n\nWe put 12 items.\n\n## 2 Results\n\nOf these, 12 fell.\n"
+    )
     (tmp_path / "paper.yaml").write_text("title: T\ntext: paper.md\n")
     (tmp_path / "claims.csv").write_text("id,where,statement,value,not_derivable\na,Section 2,It fell,12,told alone\n")
-    assert say_what_is_unaccounted_for(tmp_path) == 1
+    assert tell_what_is_unaccounted_for(tmp_path) == 1
     assert capsys.readouterr().out == "Section 1, line 5: 12 is no claim, and not set aside: We put 12 items.\n"
+
+
+def test_a_claim_that_the_paper_prints_no_more_is_said(tmp_path, capsys):
+    (tmp_path / "paper.md").write_text("# T\n\n## 2 Results\n\nOf these, 12 fell.\n")
+    (tmp_path / "paper.yaml").write_text("title: T\ntext: paper.md\n")
+    (tmp_path / "claims.csv").write_text(
+        "id,where,kind,statement,value,not_derivable\na,Section 2,,It fell,12,told\nb,Section 2,,It rose,13,told\n"
+        "c,Section 2,sentence,More fell,> 11,told\n"
+    )
+    assert tell_what_is_unaccounted_for(tmp_path) == 1
+    assert capsys.readouterr().out == "b, Section 2: no longer in the text: It rose\n"
