@@ -12,7 +12,7 @@ from bais.terminal import say_each
 from bais.texts import csv_of, write_new, writing
 from ingest.warehouse import UserError, printable
 
-CLAIMS = "id where statement value unit decimals quantity keys specification not_derivable".split()
+CLAIMS = ["id", "where", "statement", "value", "unit", "decimals", "quantity", "keys", "specification", "not_derivable"]
 SET_ASIDE = ["sentence", "line", "position", "numeral", "why"]
 
 
