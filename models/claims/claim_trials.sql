@@ -78,9 +78,9 @@ conditions as (
                     then '(technique != ''sacd'' or first_response is not null)'
                 when non_null = 'both' and technique = 'sacd' then 'first_response is not null'
             end,
-            -- a ratio of file means takes every LLM in
+            -- a ratio of means takes every LLM in
             case
-                when baseline_scope is not null and estimator is distinct from 'ratio_of_file_means'
+                when baseline_scope is not null and not coalesce(starts_with(estimator, 'ratio'), false)
                     then 'baseline is not null'
             end
         ] as conditions

@@ -120,7 +120,7 @@ llm_means as (
 pooled as (
     select
         {{ cell }}, estimator, direction_weighting,
-        sum(case when estimator = 'ratio_of_file_means' then n_llm else n_compared end)::bigint as n_trials,
+        sum(case when starts_with(estimator, 'ratio') then n_llm else n_compared end)::bigint as n_trials,
         case
             when estimator = 'ratio_of_file_means' then sum(sum_of_file_means) / sum(n_files)
             when weighting = 'llm' then avg(sum_of_responses / n_llm)
