@@ -40,16 +40,11 @@ PUBLISHED = (
 CHECKED = f"marts.claim_checks as checks inner join {PUBLISHED}"
 SHOWN = 10
 DIFFERS = 5  # the exit code where a number is not what it should be
-# what both tables say of a claim
-CLAIMED = (
-    "claim_id", "part", "document", "location", "statement", "quantity", "unit", "kind", "comparison",
-    "published_value", "confounded_by",
-)  # fmt: skip
 LISTED = (
     "claim_id", "document", "location", "statement", "unit", "kind", "comparison", "published_value",
     "recomputed_value", "recommended_value", "recommended_low", "recommended_high", "recomputes", "holds", "how_sure",
-    "why", "reason",
-    "describes", "rests_on", "n_places", "n_trials", "version", "newest_value", "newest_recomputes", "newest_holds",
+    "why", "reason", "describes", "rests_on", "n_places", "n_trials", "version", "newest_value", "newest_recomputes",
+    "newest_holds",
 )  # fmt: skip
 YES_OR_NO = {"yes": "yes", "no": "no", "holds": "yes"}
 # what the summary counts: the column, its code, and what several claims of it do
@@ -84,7 +79,9 @@ class Claims(click.Command):
     "--paper", type=PATH, metavar="DIR", help="check the paper in a folder of your own against this warehouse"
 )
 @click.option(
-    "--strict", is_flag=True, help="with --paper: fail where a numeral of its text is no claim and not set aside"
+    "--strict",
+    is_flag=True,
+    help="with --paper: fail too where a numeral is no claim and not set aside, or a claim is not printed",
 )
 @click.option("--limit", type=WholeNumber(0), metavar="N", help="list at most so many claims")
 def claims(
@@ -92,6 +89,7 @@ def claims(
     document: str | None, limit: int | None, paper: Path | None, strict: bool,
 ) -> None:  # fmt: skip
     """Check published numbers and sentences: does the paper's own method give them again, and are they so."""
+    from analysis.tables import declared
     from bais import papers  # with scipy, which help does without
 
     if strict and not paper:
@@ -99,24 +97,16 @@ def claims(
     if paper and document:
         raise UserError("--paper is of one document: leave --document out")
     if paper:
-        try:
-            document = papers.refuse_what_is_wrong(paper)
-        except UserError:
-            papers.tell_what_does_not_fit(paper)  # which needs nothing that is still to be filled in
-            raise
+        document = papers.document_of(paper)
         if not warehouse_path().exists():
-            complain(
-                f"no warehouse at {warehouse_path()}: no claim is checked, only what numbers of its text say of others"
-            )
-            n_wrong = papers.tell_what_does_not_fit(paper) + (
-                papers.tell_what_is_unaccounted_for(paper) if strict else 0
-            )
-            click.get_current_context().exit(DIFFERS if n_wrong else 0)
+            _end(papers.tell_without_a_warehouse(paper, strict))
+            return
     with papers.ledger_with(paper) if paper else marts() as warehouse:
+        twice = [name for name in declared("published_claims") if name in declared("claim_checks")]
         everything = records(
             warehouse,
             "select checks.* replace (concat_ws('/', checks.claim_id, checks.part) as claim_id), "
-            f"claims.* exclude ({', '.join(CLAIMED)}), cited.version_id is not null as has_version from {CHECKED} "
+            f"claims.* exclude ({', '.join(twice)}), cited.version_id is not null as has_version from {CHECKED} "
             "left join intermediate.int_versions_cited as cited "
             "on claims.document = cited.document and claims.study = cited.study order by claims.rowid",
         )
@@ -137,31 +127,35 @@ def claims(
         for check in everything
         if all(value in (None, check[column]) for column, value in wanted.items()) and (not differs or fails(check))
     ]
-    if paper and form == "table" and not (every or differs or recomputes or holds):
-        n_wrong = _say_of_paper(paper, chosen, strict, say)
-    elif every or differs or recomputes or holds or paper:
+    is_listed = every or differs or recomputes or holds or (paper and form != "table")
+    if is_listed:
         _list_claims(distinct(chosen), form, limit)
-        n_wrong = _say_of_paper(paper, chosen, strict, complain) if paper else 0
-    else:
+    elif not paper:
         _summarise_claims(chosen, form)
-        n_wrong = 0
-    if n_wrong:
-        click.get_current_context().exit(DIFFERS)
+    if paper:
+        _end(_tell_of_paper(paper, chosen, strict, complain if is_listed else say))
 
 
-def _say_of_paper(folder, chosen, strict, tell):
-    """Tell what is not traced, and what printed numbers rule out, in a line each; return how many lines there are."""
+def _tell_of_paper(folder, chosen, strict, tell):
+    """Tell a line for each claim that is not traced and each thing that is wrong with the text; return how many."""
     from bais import papers
 
     for sentence in on_missing_versions(chosen):
         complain(sentence)
     if n := sum(claim["recomputes"] == "not_derivable" for claim in chosen):
-        complain(f"{n:,} claim{' is' if n == 1 else 's are'} said to be not derivable, and not checked")
+        complain(f"not checked, since their rows say that nothing can give them (not_derivable): {n:,}")
     untraced = [claim for claim in chosen if claim["recomputes"] in ("no", "not_checked")]
     for claim in untraced:
         tell(one_line(f"{claim['claim_id']}, {claim['location']}: {claim['statement']}: {claim['reason']}"))
-    n_wrong = len(untraced) + papers.tell_what_does_not_fit(folder, tell)
-    return n_wrong + (papers.tell_what_is_unaccounted_for(folder, tell) if strict else 0)
+    read = papers.text_of(folder)
+    n_wrong = len(untraced) + papers.tell_what_does_not_fit(read, tell)
+    return n_wrong + (papers.tell_what_is_unaccounted_for(folder, read, tell) if strict else 0)
+
+
+def _end(n_wrong):
+    """End with the exit code that says whether something is wrong."""
+    if n_wrong:
+        click.get_current_context().exit(DIFFERS)
 
 
 def _summarise_claims(chosen, form):

@@ -223,7 +223,7 @@ def write_table(warehouse, folder, form, table, only):
     columns = table["columns"]
     selected = ", ".join(f'{_in_file(column, form)} as "{column["name"]}"' for column in columns)
     order = f'"{columns[0]["name"]}"' if columns[0]["name"] in ORDERED_BY and name != "flagged_trials" else "all"
-    is_study = f"coalesce({IS_A_STUDY}, true)" if any(column["name"] == "study" for column in columns) else "true"
+    is_study = IS_A_STUDY if any(column["name"] == "study" for column in columns) else "true"
     which = f"{is_study} and {'true' if only is None else _of_study(table, only)}"
     query = f'select {selected} from "{schema}"."{name}" where {which} order by {order}'
     try:

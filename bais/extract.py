@@ -13,6 +13,7 @@ from bais.texts import csv_of, write_new, writing
 from ingest.warehouse import UserError, printable
 
 CLAIMS = ["id", "where", "statement", "value", "unit", "decimals", "quantity", "keys", "specification", "not_derivable"]
+TABLE = "table-"  # what the name of the file of a table begins with
 SET_ASIDE = ["sentence", "line", "position", "numeral", "why"]
 
 
@@ -21,28 +22,23 @@ SET_ASIDE = ["sentence", "line", "position", "numeral", "why"]
 @click.option("--to", "folder", type=PATH, required=True, metavar="DIR", help="the folder to write, new or empty")
 def extract(paper: Path, folder: Path) -> None:
     """Begin the folder of a paper: tables as printed, a row for each numeral of the text, and what is no claim."""
-    from analysis.reading.paper import read_paper
-
     if folder.is_symlink() or folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise UserError(f"--to {printable(folder)} is there already: name a folder that is new or empty")
     if paper.is_dir():
         raise UserError(f"{printable(paper)} is a folder: name the paper's file in it, such as main.tex")
-    try:
-        read = read_paper(paper)
-    except (ValueError, OSError) as error:
-        raise UserError(f"{printable(paper)} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    read = read_text(paper)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     files = _files(read, Path(os.path.relpath(paper.absolute(), folder.absolute())), folder.name)
     for name, text in files.items():
         write_new(folder / name, text, name)
-    n_claims, n_tables = sum(not n.why and not n.table for n in read.numerals), len(files) - 4
+    n, n_tables = len(read.numerals), sum(name.startswith(TABLE) for name in files)
+    n_claims = sum(not numeral.why and not numeral.table for numeral in read.numerals)
     reasons = Counter(numeral.why for numeral in read.numerals if numeral.why)
     say_each(
         [
-            f"{printable(paper)}: {len(read.numerals):,} numeral{'' if len(read.numerals) == 1 else 's'}: "
-            f"{n_claims:,} in the text, "
-            f"{len(read.numerals) - n_claims - reasons.total():,} in {n_tables:,} table{'' if n_tables == 1 else 's'}, "
+            f"{printable(paper)}: {n:,} numeral{'' if n == 1 else 's'}: {n_claims:,} in the text, "
+            f"{n - n_claims - reasons.total():,} in {n_tables:,} table{'' if n_tables == 1 else 's'}, "
             f"{reasons.total():,} set aside as no claims"
             + (f" ({', '.join(f'{n:,} {why}' for why, n in reasons.most_common())})." if reasons else "."),
             f"Next, in {printable(folder)}: in paper.yaml name the study, and say which quantity each column of a "
@@ -51,6 +47,16 @@ def extract(paper: Path, folder: Path) -> None:
             "computed; read set-aside.csv once. docs/how-to/add-a-claim.md shows each.",
         ]
     )
+
+
+def read_text(path: Path):
+    """Return what the text of a paper says, as of `analysis.reading.paper.read_paper`."""
+    from analysis.reading.paper import read_paper
+
+    try:
+        return read_paper(path)
+    except (ValueError, OSError) as error:
+        raise UserError(f"{printable(path)} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _files(read, text, prefix):
@@ -64,7 +70,7 @@ def _files(read, text, prefix):
     held = {id(numeral.table) for numeral in read.numerals if not numeral.why}
     files, described, seen, claims, aside = {}, {}, Counter(), [], []
     for table in (table for table in read.tables if id(table) in held):
-        name = "table-" + re.sub(r"\W+", "-", re.sub("^(?:a table|Table) ", "", table.where)).lower().strip("-")
+        name = TABLE + re.sub(r"\W+", "-", re.sub("^(?:a table|Table) ", "", table.where)).lower().strip("-")
         seen[name] += 1
         name, (header, rows) = f"{name}{f'~{seen[name]}' if seen[name] > 1 else ''}.csv", table.grid()
         files[name] = csv_of(header, [dict(zip(header, map(typed, row), strict=True)) for row in rows])

@@ -13,8 +13,8 @@ from analysis.claims.papers import PaperError, beside_shipped, printed_number, r
 from analysis.words import consistency
 from bais import dbt
 from bais.built import copy_of
-from bais.extract import SET_ASIDE
-from bais.terminal import one_line, say
+from bais.extract import SET_ASIDE, read_text
+from bais.terminal import complain, one_line, say
 from bais.warehouse import marts
 from ingest.warehouse import UserError, connect, printable, warehouse_path
 
@@ -41,7 +41,7 @@ def _worded():
 def ledger_with(folder: Path) -> Iterator:
     """Open a copy of the warehouse in which the paper in a folder is one of those whose claims are checked."""
     path = warehouse_path()
-    with marts():
+    with marts():  # there are tables, and it is said where they are old
         pass
     with tempfile.TemporaryDirectory() as room:
         copy = Path(room) / path.name
@@ -53,9 +53,27 @@ def ledger_with(folder: Path) -> Iterator:
             yield warehouse
 
 
-def tell_what_does_not_fit(folder: Path, tell: Callable = say) -> int:
-    """Tell a line for each printed number that others in its paper rule out, and return how many there are."""
-    read = _text_of(folder)
+def document_of(folder: Path) -> str:
+    """Return the name of a paper; of one with which something is wrong, what its text says of itself is told first."""
+    try:
+        return refuse_what_is_wrong(folder)
+    except UserError:
+        with contextlib.suppress(PaperError, UserError):  # which needs nothing that is still to be filled in
+            tell_what_does_not_fit(text_of(folder))
+        raise
+
+
+def tell_without_a_warehouse(folder: Path, strict: bool) -> int:
+    """Tell a line for whatever is wrong with the text of a paper, which is all that can be checked; return how many."""
+    read, where = text_of(folder), f"there is no warehouse at {warehouse_path()}"
+    if read is None:
+        raise UserError(f"{where}, and {printable(folder / 'paper.yaml')} names no text: nothing can be checked")
+    complain(f"{where}, so no claim is checked: only the numbers of the paper's text, against one another")
+    return tell_what_does_not_fit(read) + (tell_what_is_unaccounted_for(folder, read) if strict else 0)
+
+
+def tell_what_does_not_fit(read, tell: Callable = say) -> int:
+    """Tell a line for each number of a text that others in it rule out, and return how many there are."""
     if read is None:
         return 0
     sentences = list(dict.fromkeys((numeral.where, numeral.sentence) for numeral in read.numerals if not numeral.table))
@@ -66,9 +84,9 @@ def tell_what_does_not_fit(folder: Path, tell: Callable = say) -> int:
     return len(wrong)
 
 
-def tell_what_is_unaccounted_for(folder: Path, tell: Callable = say) -> int:
+def tell_what_is_unaccounted_for(folder: Path, read, tell: Callable = say) -> int:
     """Tell a line for each numeral that is no claim and not set aside, and each claim that is none; return how many."""
-    read, (_, claims) = _text_of(folder), read_paper(folder)
+    _, claims = read_paper(folder)
     if read is None:
         raise UserError(f"{printable(folder / 'paper.yaml')} names no text, whose numerals --strict could account for")
     claimed = defaultdict(list)
@@ -103,15 +121,7 @@ def _taken(claimed, numeral, is_in_its_place):
     return False
 
 
-def _text_of(folder):
+def text_of(folder: Path):
     """Return the paper's text as it is read, or None where `paper.yaml` names none."""
-    from analysis.reading.paper import read_paper as read_text
-
     name = yaml_of(folder / "paper.yaml").get("text")
-    if not name:
-        return None
-    path = Path(os.path.normpath(folder / str(name)))
-    try:
-        return read_text(path)
-    except (ValueError, OSError) as error:
-        raise UserError(f"{printable(path)} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    return read_text(Path(os.path.normpath(folder / str(name)))) if name else None

@@ -10,7 +10,7 @@ from bais.terminal import similar
 from ingest.warehouse import PUBLIC_SCHEMAS, UserError, connect, explain, printable, warehouse_path
 
 # `voder-bais@8749ccc` is no study of its own, but the version that claims are about of one that has gone on
-IS_A_STUDY = "not contains(study, '@')"
+IS_A_STUDY = "contains(study, '@') is distinct from true"
 NOT_PUBLIC = """
 with published as ({published})
 

@@ -83,7 +83,7 @@
         where inputs is not null
     ),
 
-    -- a claim that derives from itself stops the build (`int_claims_derived`); here it must not go round for ever
+    -- a claim that derives from itself stops the build (`published_claims`); here it must not go round for ever
     rests_on as (
         select claim_key, claim_key as basis_key, []::bigint[] as place, [claim_key] as on_the_way from nodes
         union all

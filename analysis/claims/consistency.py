@@ -117,11 +117,8 @@ def findings(sentences, tables):
     paper = " ".join(text for _, text in sentences)
     texts = ["", *(text for _, text in sentences), ""]
     around = map(" ".join, zip(texts, texts[1:], texts[2:], strict=False))  # a sentence and those beside it
-    found = [
-        one
-        for (place, text), near in zip(sentences, around, strict=True)
-        for one in _in_text(place, text, paper, (), near)
-    ]
+    beside = zip(sentences, around, strict=True)
+    found = [one for (place, text), near in beside for one in _in_text(place, text, paper, (), near)]
     return found + [one for table in tables for one in _in_table(*table, paper)]
 
 
@@ -203,9 +200,10 @@ def _in_table(place, header, rows, paper):
             yield from _in_text(place, f"{name}({cells.get('df', '')}) = {cells[name]}, p {p}", paper, (row[0],))
         for name, cell in cells.items():
             yield from _in_text(place, cell, paper, (row[0], name))
-    for n, k, j in product(range(width), repeat=3):
+    sizes, shares = ([i for i, name in enumerate(header) if found(name)] for found in (SIZE.match, SHARE.search))
+    for n, k, j in product(sizes, range(width), shares):
         of_k = OF_COUNTS.search(header[k]) or header[j].startswith(header[k])
-        if len({n, k, j}) == 3 and SIZE.match(header[n]) and of_k and SHARE.search(header[j]):
+        if len({n, k, j}) == 3 and of_k:
             yield from _shares_of_rows(place, header, rows, (n, k, j))
     for i, j in product(range(width), repeat=2):
         if i == j or (SHARE.search(header[j]) and OF_COUNTS.search(header[i])):
@@ -239,21 +237,15 @@ def _shares(place, header, rows, i, j):
         is_clear = _agree(parts, 1 if n == whole else 2)
         if _agree(parts, 0.5):  # where this is not clear, a larger share may be one of fewer
             fewer = [p.value > 100 * k / n and 100 * k // p.low >= math.ceil(100 * k / p.high) for _, k, p in cells]
-            judged = zip(found, fewer, strict=True)
-            return [
-                x
-                for x, is_few in judged
-                if (x in parts or len(parts) > 2) and (is_clear or x.is_possible or not is_few)
-            ]
+            judged = [x for x, is_few in zip(found, fewer, strict=True) if is_clear or x.is_possible or not is_few]
+            return judged if len(parts) > 2 else [x for x in judged if x in parts]
     return []
 
 
 def _shares_of_rows(place, header, rows, columns):
     """Return what is said of shares beside the n and the count of their row, where most of them agree with these."""
     cells = [(row[0], *(_number(row[column], header[column]) for column in columns)) for row in rows]
-    cells = [
-        (label, p, 100 * k.value / n.value) for label, n, k, p in cells if n and k and p and 0 < k.value <= n.value
-    ]
+    cells = [(x, p, 100 * k.value / n.value) for x, n, k, p in cells if n and k and p and 0 < k.value <= n.value]
     found = [_held("share", place, (label, header[columns[-1]]), p, share, share) for label, p, share in cells]
     return found if _agree(found, 1) else []
 

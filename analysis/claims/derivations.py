@@ -107,7 +107,7 @@ def derived_claims(claims, looked_up):
     claims : iterable of dict
         Rows of `published_claims`; None is null.
     looked_up : iterable of dict
-        Rows of `int_claims_looked_up`.
+        As of `analysis.claims.quantities.looked_up`.
 
     Returns
     -------

@@ -137,7 +137,7 @@ def read_paper(folder):
     written = {}
     for name, table in tables.items():
         if Path(str(name)).name != name:
-            raise at.error(f"the table {name} has to lie in the paper's folder, and be named without another")
+            raise at.error(f"the table {name} has to lie in the paper's folder, and is named without it")
         try:
             for place, claim in _of_table(folder / name, table or {}, at):
                 _add(written, place, claim)
@@ -212,7 +212,7 @@ def _of_table(path, about, paper):
     _refuse_unknown(paper, f"key of {path.name}: labels", filter(None, labels.values()), KEYS)
     if not any(by_column.values()):
         raise paper.error(
-            f"{path.name} has no column with a quantity, nor one with not_derivable: say one, or take the table out"
+            f"{path.name} has no column with a quantity or with not_derivable: name one, or take the table out"
         )
     shared = {name: about[name] for name in WRITTEN if name in about}
     shown = {}

@@ -135,12 +135,12 @@ def _not_recorded(claim):
     if claim["rests_on"] == "scores":
         return f"The warehouse holds no scores of {claim['llm'] or 'these LLMs'}."
     if claim["derivation"]:
-        return "Not all that it derives from has a number of its own here."
+        return "One of the claims that it derives from has no number here."
     keys, ways = (", ".join(f"{key} {claim[key]}" for key in names if claim.get(key)) for names in (KEYS, COMPUTED))
     taken = f" with {ways}" if ways else ", without a specification"
     return (
-        f"The warehouse has no {claim['quantity']} of {keys or 'the whole study'}{taken}: "
-        "a name may be wrong, or it takes other keys, or other columns of the specification."
+        f"The warehouse has no {claim['quantity']} of {keys or 'the whole study'}{taken}: one of these names may be "
+        "wrong, or this quantity takes other keys, or other columns of a specification."
     )
 
 

@@ -186,8 +186,8 @@ ENDS = {"recommended_low": 15.0, "recommended_high": 27.0}
         ),
         (
             claim("a", recomputes="not_checked", why="not_recorded"),
-            "The warehouse has no percent_of_baseline of the whole study, without a specification: a name may be "
-            "wrong, or it takes other keys, or other columns of the specification.",
+            "The warehouse has no percent_of_baseline of the whole study, without a specification: one of "
+            "these names may be wrong, or this quantity takes other keys, or other columns of a specification.",
         ),
         (
             claim("a", recomputes="not_checked", why="not_recorded", llm="v/b", **OF_SCORES),

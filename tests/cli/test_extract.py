@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from bais.main import main
-from bais.papers import tell_what_is_unaccounted_for
+from bais.papers import tell_what_is_unaccounted_for, text_of
 
 PAPER = """# About
 
@@ -104,7 +104,7 @@ def test_a_numeral_is_first_the_claim_of_its_own_section(tmp_path, capsys):
     )
     (tmp_path / "paper.yaml").write_text("title: T\ntext: paper.md\n")
     (tmp_path / "claims.csv").write_text("id,where,statement,value,not_derivable\na,Section 2,It fell,12,told alone\n")
-    assert tell_what_is_unaccounted_for(tmp_path) == 1
+    assert tell_what_is_unaccounted_for(tmp_path, text_of(tmp_path)) == 1
     assert capsys.readouterr().out == "Section 1, line 5: 12 is no claim, and not set aside: We put 12 items.\n"
 
 
@@ -115,5 +115,24 @@ def test_a_claim_that_the_paper_prints_no_more_is_said(tmp_path, capsys):
         "id,where,kind,statement,value,not_derivable\na,Section 2,,It fell,12,told\nb,Section 2,,It rose,13,told\n"
         "c,Section 2,sentence,More fell,> 11,told\n"
     )
-    assert tell_what_is_unaccounted_for(tmp_path) == 1
+    assert tell_what_is_unaccounted_for(tmp_path, text_of(tmp_path)) == 1
     assert capsys.readouterr().out == "b, Section 2: no longer in the text: It rose\n"
+
+
+def test_a_paper_that_is_not_there_is_said_in_one_sentence(tmp_path, capsys):
+    assert main(["claims", "--paper", str(tmp_path / "none")]) == 2
+    assert capsys.readouterr().err.endswith("none/paper.yaml: there is no such file: a paper is a folder with one\n")
+
+
+def test_with_neither_a_warehouse_nor_a_text_nothing_passes_for_checked(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "none.duckdb"))
+    (tmp_path / "paper.yaml").write_text("title: T\n")
+    (tmp_path / "claims.csv").write_text("id,where,statement,value,not_derivable\na,Section 2,It fell,12,told alone\n")
+    assert main(["claims", "--paper", str(tmp_path)]) == 2
+    assert "names no text: nothing can be checked" in capsys.readouterr().err
+    (tmp_path / "paper.yaml").write_text("title: T\ntext: paper.md\n")
+    (tmp_path / "paper.md").write_text("## 2 Results\n\nOf the 40 judges, 12 (34%) fell.\n")
+    assert main(["claims", "--paper", str(tmp_path)]) == 5
+    said = capsys.readouterr()
+    assert said.out == "Section 2: 34 % is printed in “Of the 40 judges, 12 (34%)”, where it is 30 % (shares).\n"
+    assert "so no claim is checked: only the numbers of the paper's text" in said.err

@@ -138,6 +138,7 @@ def test_without_a_study_claims_derive_from_what_is_printed(folder):
             "\nas-recorded,,\nas-",
             "row 3: the specification as-recorded is there already",
         ),
+        ("paper.yaml", "table-1.csv:", "../table-1.csv:", "the table ../table-1.csv has to lie in the paper's folder"),
         ("paper.yaml", "title:", "titel:", "paper.yaml: titel is no key: there are document, title"),
         ("paper.yaml", PAPER, "[1]", "paper.yaml: it is no list of keys and values"),
         ("paper.yaml", PAPER, "a: [", "paper.yaml: it is no YAML"),
