@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bais.terminal import progress, say
+from ingest.land.vendors import refuse_mistakes
 from ingest.warehouse import FULL, ROOT, UserError, free_bytes, warehouse_path, why_not_written
 
 RUN = "from dbt.cli.main import cli; cli(prog_name='dbt')"
@@ -41,6 +42,7 @@ def build(*arguments: str, more_environment: dict | None = None, label: str = ""
 
     What dbt says of a full disk, in traces too, is one sentence instead.
     """
+    refuse_mistakes()
     results = Results()
     is_watched = sys.stderr.isatty()
     how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}

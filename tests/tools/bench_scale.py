@@ -19,7 +19,8 @@ SIZES = (100_000, 1_000_000, 3_000_000)
 BIG = 10_000_000
 LINES_OF_A_FILE = 1_000_000
 LLMS = """
-select llm, row_number() over (order by llm) as nth from read_csv($seed) where provider = 'OpenAI' and is_askable
+select llm, row_number() over (order by llm) as nth from read_csv($seed) where vendor = 'OpenAI' and is_askable
+limit 6
 """
 TEXTS = {
     "distinct": "'Case ' || translate(md5(i::varchar), '0123456789', 'ghijklmnop') || E':\\n\\n**$' || answer || '**'",

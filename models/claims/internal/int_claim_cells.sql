@@ -32,7 +32,7 @@ known as (
     select
         trials.* replace (case when row_set = 'accepted' then response else response_recorded end as response),
         calls.trial_id is not null as has_request_id,
-        llms.provider,
+        llms.vendor,
         median(case when anchor_direction in ('low', 'high') then anchor_value / baseline end) over (
             partition by study, vignette, llm, anchor_direction, row_set
         ) as anchor_factor,
@@ -59,7 +59,7 @@ in_order as (
 )
 
 select
-    in_order.study, in_order.domain, vignette, llm, provider, technique, anchor_direction, temperature, row_set, method,
+    in_order.study, in_order.domain, vignette, llm, vendor, technique, anchor_direction, temperature, row_set, method,
     count(*) as n_trials,
     count(*) filter (where technique != 'sacd' or first_response is not null) as n_with_all_answers,
     count(*) filter (where has_request_id) as n_with_request_id,
