@@ -9,7 +9,7 @@ from analysis.tables import columns, reasons
 LOSSES = columns(
     f"varchar: {QUESTION} llm vignette technique",
     "boolean: leads",
-    "double: loss signed base_loss loss_least loss_most",
+    "double: loss signed signed_shift shift half_gap log_ratio base_loss loss_least loss_most",
     "bigint: n_asked n_missing n_trials n_base",
     "varchar: reason",
 )
@@ -26,8 +26,9 @@ def loss_rows(questions):
     ------
     dict
         Rows of `LOSSES`, in the unit of the loss. `signed` is the contrast as it points, of a goal that is one;
-        `base_loss`, of a goal that is a distance, that of the answers in the base; `n_base` how many these are, null
-        where nothing is in percent of them. Ends that are not known are null.
+        `signed_shift`, `shift`, `half_gap` and `log_ratio` are those of `DomainLosses.apart`, which are shown and
+        decide nothing; `base_loss`, of a goal that is a distance, that of the answers in the base; `n_base` how many
+        these are, null where nothing is in percent of them. Ends that are not known are null.
     """
     for question in questions:
         losses, goal = question.basis.losses, question.basis.goal
@@ -38,7 +39,7 @@ def loss_rows(questions):
         parts = {
             "loss": losses.by_goal(goal).loss, "signed": losses.signed(goal), "base_loss": losses.base_loss(goal),
             "loss_least": least, "loss_most": most, "n_asked": n_asked, "n_missing": n_missing,
-            "n_trials": n_of_arms.sum(axis=-1),
+            "n_trials": n_of_arms.sum(axis=-1), **losses.apart(goal),
         }  # fmt: skip
         parts = {name: values for name, values in parts.items() if values is not None}
         for i, j, k in np.argwhere(n_asked > 0):

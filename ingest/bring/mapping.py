@@ -15,13 +15,14 @@ vignettes:
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import yaml
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from ingest.archives import Archive, archives, complaint, infinite
 from ingest.ask.responses import macros
+from ingest.paradigms.paradigm import DIFFERS, SAME
 from ingest.texts.files import Finite, Name, Part, plain, text_of
 from ingest.warehouse import UserError, printable, quoted
 
@@ -102,6 +103,17 @@ class Vignette(Part):
     response_unit: Annotated[str, Field(min_length=1)]
     valid_min: Finite | None = None
     valid_max: Finite | None = None
+    baseline_prompt: Literal[SAME, DIFFERS] | None = None
+    differs_by: Annotated[str, Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _says_what_differs(self):
+        if (self.baseline_prompt == DIFFERS) != (self.differs_by is not None):
+            raise ValueError(
+                "baseline_prompt and differs_by: where the unanchored prompt differs by more than the anchor, say "
+                "`baseline_prompt: differs` and under differs_by what differs, else neither or `baseline_prompt: same`"
+            )
+        return self
 
 
 class Mapping(Part):

@@ -37,6 +37,7 @@ from ingest.warehouse import UserError, printable
 FOLDER = Path(__file__).resolve().parent
 ANCHORING = "anchoring"
 NO_TECHNIQUE = "no_technique"
+SAME, DIFFERS = "same", "differs"  # a prompt without an anchor as those with one, but for the anchor, or by more
 RESPONSE = "response"  # the measure of a paradigm whose goals are in per cent of an arm
 AS_WRITTEN = "as_written"
 LETTERS = string.ascii_uppercase
@@ -177,13 +178,14 @@ class Goal(Part):
     """What a technique should make small: the mean of the absolute contrasts of some arms, or a distance from the base.
 
     `distance_of` names arms in which it counts how far each answer lies from the mean answer of the arm
-    `relative_to`. The margin is in per cent of that.
+    `relative_to`. The margin is in per cent of that. It leads always, or where the prompts of a domain in that arm are
+    the `same` but for the anchor, or where one of them `differs`.
     """
 
     contrasts: Annotated[list[list[Name]], BeforeValidator(_as_contrasts), Field(min_length=1)] | None = None
     distance_of: list[Name] | None = Field(None, min_length=1)
     margin: NotNegative = 5
-    leads: bool = False
+    leads: bool | Literal[SAME, DIFFERS] = False
     guards: list[Literal["reversed", "moved"]] = Field([])  # what takes a decision back
 
     @model_validator(mode="after")
@@ -194,6 +196,10 @@ class Goal(Part):
         if self.guards and len(self.contrasts or ()) != 1:
             raise ValueError("guards: they are for a goal of one contrast, which can be turned round or moved")
         return self
+
+    def leads_where(self, baseline_prompt: str) -> bool:
+        """Whether it leads in a domain with such unanchored prompts, as `analysis.leading` reads it."""
+        return self.leads in (True, baseline_prompt)
 
     @property
     def arms(self) -> list[str]:
@@ -467,15 +473,18 @@ class Paradigm(Part):
                 raise ValueError(f"goals: {name} holds {same[0]} against itself")
             if self.relative_to in (goal.distance_of or ()):
                 raise ValueError(f"goals: {name} is a distance of {self.relative_to} from itself")
-        leading = [name for name, goal in self.goals.items() if goal.leads]
-        if len(leading) != 1 and len(self.goals) > 1:
-            told = " and ".join(leading) + " do" if leading else "none does"
-            raise ValueError(f"goals: one of {', '.join(self.goals)} should say `leads: true`, and {told}")
+        for case in (SAME, DIFFERS) if len(self.goals) > 1 else ():
+            leading = [name for name, goal in self.goals.items() if goal.leads_where(case)]
+            if len(leading) != 1:
+                told = " and ".join(leading) + " do" if leading else "none does"
+                is_by_case = any(goal.leads in (SAME, DIFFERS) for goal in self.goals.values())
+                where = f" or `leads: {case}`, where unanchored prompts are so" if is_by_case else ""
+                raise ValueError(f"goals: one of {', '.join(self.goals)} should say `leads: true`{where}, and {told}")
 
-    @property
-    def leading_goal(self) -> str | None:
-        """The goal that decisions are told by first, if the paradigm has goals."""
-        return next((name for name, goal in self.goals.items() if goal.leads), next(iter(self.goals), None))
+    def leading_goal(self, baseline_prompt: str) -> str | None:
+        """Return the goal that decisions are told by first where unanchored prompts are so; None without goals."""
+        leading = (name for name, goal in self.goals.items() if goal.leads_where(baseline_prompt))
+        return next(leading, next(iter(self.goals), None))
 
     def _check_vignette(self, vignette, *place):
         where = f"vignettes: {vignette.vignette}"
@@ -829,7 +838,7 @@ class Paradigm(Part):
         if not self.goals:
             return {}
         goals = [
-            {"goal": name, **goal.model_dump(exclude={"leads"}), "leads": name == self.leading_goal}
+            {"goal": name, **goal.model_dump(exclude={"leads"}), "leads": goal.leads or len(self.goals) == 1}
             for name, goal in self.goals.items()
         ]
         return {"relative_to": self.relative_to, "goals": json.dumps(goals)}

@@ -45,7 +45,7 @@ llm_means as (
         not_ranked_because,
         sum(columns('^n_(asked|missing)$')),
         sum(n_trials) filter (where loss is not null) as n_trials,
-        avg(columns('^(loss|signed|loss_least|loss_most)$')),
+        avg(columns('^(loss|signed|signed_shift|shift|half_gap|log_ratio|loss_least|loss_most)$')),
         avg(base_loss) filter (where loss is not null) as base_loss,
         avg(loss) filter (where is_shared) as shared,
         avg(loss) filter (where is_shared_with_control) as shared_with_control,
@@ -67,7 +67,7 @@ means as (
         sum(columns('^n_(asked|missing)$'))::bigint,
         coalesce(sum(n_trials), 0)::bigint as n_trials,
         count(loss) as n_llms,
-        avg(columns('^(loss|signed|base_loss|shared|shared_with_control)$')),
+        avg(columns('^(loss|signed|signed_shift|shift|half_gap|log_ratio|base_loss|shared|shared_with_control)$')),
         case when not bool_or(is_unbounded) then avg(loss_least) end as loss_least,
         case when not bool_or(is_unbounded) then avg(loss_most) end as loss_most,
         bool_or(is_unbounded) as is_unbounded,
@@ -132,8 +132,13 @@ select
     llm,
     null as vignette,
     technique,
+    leads,
     loss,
     signed,
+    signed_shift,
+    shift,
+    half_gap,
+    log_ratio,
     base_loss,
     loss_least,
     loss_most,
@@ -157,7 +162,7 @@ select
 from placed
 union all by name
 select
-    * exclude (question, leads, reason),
+    * exclude (question, reason),
     1 as n_llms,
     {{ reasons([
         ("reason is not null", "' || reason || '"),

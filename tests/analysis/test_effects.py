@@ -1,14 +1,22 @@
 """The rows of `int_losses`, worked by hand."""
 
+import math
+
+import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from analysis.engine.domain_losses import DomainLosses
 from analysis.engine.effects import LOSSES, loss_rows
+from analysis.engine.losses import NONE, Goal, Moments
 from analysis.engine.questions import questions_on_goals
 from analysis.methods.small_samples import FEW_BASELINE, FEWEST_BASELINE
 from analysis.tables import table
-from tests.tools.counts import NOTHING_STATED, counts_of
+from tests.tools.counts import NOTHING_STATED, SAME_PROMPT, counts_of
 
+percents = st.floats(0, 500)
 GOALS = ("displacement", "gap", "error")
 COLUMNS = ("loss", "signed", "base_loss", "loss_least", "loss_most", "n_asked", "n_missing", "n_trials", "n_base")
 
@@ -29,7 +37,7 @@ def answers(llm, by_condition):
 def rows_of(*answered, missing=()):
     """Rows of `int_losses`."""
     counts = counts_of(pd.concat(answered), pd.DataFrame(missing))
-    asked = questions_on_goals(counts, NOTHING_STATED, margin=5.0, response_source="reparsed")
+    asked = questions_on_goals(counts, NOTHING_STATED, {}, SAME_PROMPT, margin=5.0, response_source="reparsed")
     return table(loss_rows(asked), LOSSES).to_pylist()
 
 
@@ -86,6 +94,48 @@ def test_losses_of_two_llms_worked_by_hand():
         **{("b", "no_technique", goal): "baseline_below_10" for goal in GOALS},
         **{("a", "sacd", goal): "missing_direction; baseline_below_30" for goal in GOALS},
     }
+
+
+def test_shift_half_gap_and_log_ratio_worked_by_hand():
+    # of 100, 70 and 160 are as many percent: together 15 above, each 45 from there
+    a = {
+        ("no_technique", "none"): [90, 110] * 5,
+        ("no_technique", "low"): [60, 80],
+        ("no_technique", "high"): [140, 180],
+    }
+    # of 50, 55 is 110 % and 40 and 45 are 85 %: together 2.5 below, turned round; 0 has no logarithm
+    b = {("no_technique", "none"): [40, 60] * 5, ("no_technique", "low"): [55], ("no_technique", "high"): [40, 45]}
+    c = {("no_technique", "none"): [40, 60] * 5, ("no_technique", "low"): [0], ("no_technique", "high"): [25]}
+    rows = {(row["llm"], row["goal"]): row for row in rows_of(answers("a", a), answers("b", b), answers("c", c))}
+    names = ("signed_shift", "shift", "half_gap", "log_ratio")
+    expected = {
+        "a": (15, 15, 45, math.log(160 / 70)), "b": (-2.5, 2.5, 12.5, math.log(85 / 110)), "c": (-75, 75, 25, None),
+    }  # fmt: skip
+    for llm, (*apart, log_ratio) in expected.items():
+        assert [rows[llm, "gap"][name] for name in names] == pytest.approx([*apart, log_ratio])
+        assert [rows[llm, "displacement"][name] for name in names] == [*map(pytest.approx, apart), None]
+        assert [rows[llm, "error"][name] for name in names] == [None] * 4
+
+
+@given(low=percents, high=percents)
+def test_squared_distances_from_the_baseline_are_the_shift_and_half_the_gap_squared(low, high):
+    moments = Moments(*(np.array([[[[low, high]]]]) for _ in range(6)), np.zeros((1, 1, 1)), np.full((1, 1, 1), 30.0))
+    apart = DomainLosses.of_moments(["l"], ["v"], ["t"], moments).apart("displacement")
+    squared = ((low - 100) ** 2 + (high - 100) ** 2) / 2
+    assert (apart["shift"] ** 2 + apart["half_gap"] ** 2).item() == pytest.approx(squared, rel=1e-9, abs=1e-6)
+
+
+def test_goals_that_name_more_or_fewer_arms_beside_the_base_have_no_shift():
+    goals = {
+        "one": Goal((("middle", NONE),)), "three": Goal((("low", "middle"), ("high", "middle"))),
+        "two": Goal((("middle", "low"),)), "turned": Goal(((NONE, "low"), (NONE, "high"))),
+    }  # fmt: skip
+    a = {("no_technique", arm): [n] * 10 for arm, n in {"none": 10, "low": 5, "middle": 8, "high": 12}.items()}
+    losses = DomainLosses(counts_of(answers("a", a)), NONE, goals)
+    found = {name: {part: float(value.item()) for part, value in losses.apart(name).items()} for name in goals}
+    assert found["one"] == found["three"] == {}
+    assert found["two"] == pytest.approx({"signed_shift": -35, "shift": 35, "half_gap": 15, "log_ratio": math.log(1.6)})
+    assert found["turned"] == pytest.approx({"signed_shift": -15, "shift": 15, "half_gap": 35})
 
 
 @pytest.mark.parametrize(

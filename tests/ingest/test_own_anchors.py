@@ -412,7 +412,8 @@ def test_the_shipped_paradigm_under_another_name_asks_what_anchoring_asks(tmp_pa
     assert said(own, [*own.first_cells(), *own.anchored_cells(anchors)]) == said(
         anchoring, [*anchoring.baseline_cells(), *anchoring.anchored_cells(anchors)]
     )
-    assert own.paradigms["mine"].leading_goal == "displacement"
+    assert own.paradigms["mine"].leading_goal("same") == "displacement"
+    assert own.paradigms["mine"].leading_goal("differs") == "gap"
 
 
 def test_show_prints_the_shipped_paradigm_as_it_is_written(capsys):
