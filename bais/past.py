@@ -49,6 +49,7 @@ KNOWN_THEN = {
     "batch_checks": "verdict_id in (select verdict_id from raw.batch_verdicts)",
     "flagged_trials": "verdict_id in (select verdict_id from raw.batch_verdicts) and ordinal <= $moment",
     "gate_acts": "ordinal <= $moment",
+    "families": "study in (select study from raw.batches) and ordinal <= $moment",
 }
 
 HELD = """

@@ -516,6 +516,12 @@ def render(summary) -> str:
         if unknown:
             named = some([f"{name} ({n:,} trials)" for name, n in unknown.most_common()])
             lines.append(f"  unknown {what}, loaded under their own names: {named}; add them to {seed}")
+    if summary.unlisted_llms:
+        lines.append(
+            f"  of unknown vendors: {some(summary.unlisted_llms)}; they count together as one vendor until "
+            "seeds/llms.csv says who made each (docs/how-to/add-an-llm.md), and a decision about other LLMs needs "
+            "five vendors"
+        )
     lines.append(
         f"  {summary.n_lines:,} lines read: {summary.n_new:,} new, {summary.n_unchanged:,} unchanged, "
         f"{summary.n_changed:,} changed, {summary.n_duplicates:,} duplicates, "

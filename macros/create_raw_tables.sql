@@ -87,7 +87,7 @@ comment on column raw.{{ table.name }}.{{ column.name }} is '{{ column.descripti
     'flagged_trials': 'flagged_at', 'gate_acts': 'acted_at', 'paradigms': 'stated_at',
     'paradigm_contrasts': 'stated_at', 'items': 'stated_at', 'measurements': 'measured_at',
     'quarantined_lines': 'quarantined_at', 'news': 'fetched_at', 'news_fetches': 'fetched_at',
-    'falsifications': 'stated_at', 'falsification_verdicts': 'stated_at',
+    'falsifications': 'stated_at', 'falsification_verdicts': 'stated_at', 'families': 'frozen_at',
 } %}
 {%- set tables = times.items() | rejectattr(0, 'in', views) | list %}
 create or replace temp table moments as

@@ -148,7 +148,7 @@ class Archive:
     # imports a file or folder that holds no trials, given what a person says of the version and the format; says what
     # came of it, and the exit code
     take: "Callable[[Path, Version, Archive], tuple[str, int]] | None" = None
-    # from vignette to its `domain`, `response_unit`, `valid_min` and `valid_max`, where no seed declares them
+    # from vignette to what a mapping declares of it, such as its `domain`, where no seed does
     vignettes: Mapping = field(default_factory=dict, hash=False)
 
     @property

@@ -16,7 +16,7 @@ from ingest.land.raw import LANDED, LOAD_ID, OF_THE_GATE, ORDERED, TABLES, next_
 from ingest.land.versions import Version, refuse_version
 from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, warehouse_path
 
-FORMAT, VERSION = "bais-export", 7
+FORMAT, VERSION = "bais-export", 8
 NEW_TABLES = {
     2: ("source_versions", "version_files", "version_entries"),
     3: ("attribution_scores", "target_scores"),
@@ -24,6 +24,7 @@ NEW_TABLES = {
     5: ("measurements",),
     6: ("news", "news_fetches", "falsifications", "falsification_verdicts", "human_choices"),
     7: ("unread_lines",),
+    8: ("families",),
 }
 # the other tables came with version 1
 CAME_WITH = {name: version for version, names in NEW_TABLES.items() for name in names}
@@ -38,6 +39,9 @@ EMPTY = pa.table({"trial_id": pa.array([], pa.string()), "batch_id": pa.array([]
 LONGEST_ROW = 128 << 20
 SETTINGS = {"memory_limit": "2GB", "threads": 1}
 
+FROZEN_TOGETHER = """
+select study, source, before_first_call, frozen_at, list(family order by family) as frozen from {} group by all
+"""
 # What has no records in its batches here, since they are there in others, is dropped. A version that brought none stays
 # if those that it speaks of are in their batches, and one that says nothing new if another of its source stays.
 DROP_WHAT_HAS_NO_RECORDS = f"""
@@ -90,6 +94,14 @@ where object_id not in (from batches_there)
 """
 
 
+DROP_FAMILIES = f"""
+delete from families where (study, source, frozen_at) in (
+    select (study, source, frozen_at) from ({FROZEN_TOGETHER.format("families")})
+    semi join ({FROZEN_TOGETHER.format("known")}) using (study, source, before_first_call, frozen)
+)
+"""
+
+
 def import_export(folder: Path, version: Version, archive: Archive) -> tuple[str, int]:
     """Land what an export holds and the warehouse does not, all or nothing, and say what came of it."""
     refuse_version(version, "an export says itself which versions it holds:")
@@ -101,6 +113,7 @@ def import_export(folder: Path, version: Version, archive: Archive) -> tuple[str
         named = " union ".join(f"select study from {name}" for name in LANDED)
         studies = [study for (study,) in memory.execute(f"{named} order by study").fetchall()]
         counts = _keep_what_is_new(memory, studies)
+        _drop_families_there(memory)
         n_gone_up = _land_gate(memory)
         if any(n_new for n_new, _ in counts.values()):
             land(**{name: _batches_of(memory, name, n_gone_up) for name in LANDED})
@@ -266,6 +279,16 @@ def _keep_what_is_new(memory, studies):
     return counts
 
 
+def _drop_families_there(memory):
+    """Drop the families that the warehouse has, whenever they were frozen: all that were written down together."""
+    studies = [study for (study,) in memory.execute("select distinct study from families").fetchall()]
+    names = ("study", "source", "before_first_call", "frozen_at", "family")
+    for study in studies:
+        memory.register("known", landed_ids(study, "families", *names))
+        memory.execute(DROP_FAMILIES)
+        memory.unregister("known")
+
+
 def _batches_of(memory, name, n_gone_up):
     """Yield the rows of a table for dlt: numbered among themselves as if the gate's had not come before them."""
     numbered = f" replace (ordinal - {n_gone_up} as ordinal)" if name in ORDERED else ""
@@ -275,7 +298,7 @@ def _batches_of(memory, name, n_gone_up):
 
 
 def _land_gate(memory):
-    """Land verdicts, checks, flags and acts, all or none: before the trials, so that no batch is audited again.
+    """Land verdicts, checks, flags, acts and families, all or none: before the trials, so that none is audited again.
 
     They come after what is there, in the order that they have in the export; return by how much the numbers went up.
     """

@@ -8,12 +8,15 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
+from ingest.ask.families import families_in
 from ingest.ask.redefined import DEFINED, in_words
 from ingest.ask.responses import SPOOLED_AS, spooled
 from ingest.ask.spool import read_state, spool_files, stated_in
+from ingest.land.families import STUDY, freeze
 from ingest.land.load import land, landed_ids, same
 from ingest.land.models import query_of
 from ingest.land.raw import LOAD_ID, TABLES, prepare_raw
+from ingest.studies.baseline import OF_BASELINES, baseline_prompt
 from ingest.warehouse import connect, warehouse_path
 
 ROWS_AT_A_TIME = 20_000
@@ -79,7 +82,12 @@ def load_collected(study: str) -> Loaded:
             yield pa.Table.from_pylist(rows)
 
     others = {table: _rows(paths, table, sessions, study, stamp) for table in ("prompts", "items")}
-    land(trials=trials(), calls=calls(), **others, **_paradigms(study, sessions), batches=batches())
+    statements = [*filter(None, map(families_in, sessions))]
+
+    def conclude(warehouse):
+        freeze(warehouse, study, statements, STUDY)
+
+    land(conclude, trials=trials(), calls=calls(), **others, **_paradigms(study, sessions), batches=batches())
     return loaded
 
 
@@ -170,6 +178,7 @@ def _batches(study, stamp, counts, sessions, last, stated):
         for some in (sessions, last)
     )
     words = {entry["vignette"]: entry for _, entry in now.values()}
+    prompts = {entry["vignette"]: baseline_prompt(definition, entry) for definition, entry in now.values()}
     with_trials = {vignette for _, vignette in counts}
     described = [(*batch, n, *definitions.get(batch[0], (None, {}))) for batch, n in counts.items()]
     described += [
@@ -181,7 +190,7 @@ def _batches(study, stamp, counts, sessions, last, stated):
     rows = []
     for ordinal, (batch_id, vignette, n, definition, entry) in enumerate(described, start=1):
         is_simulated = definition and all(llm["provider"] == "simulated" for llm in definition["llms"])
-        word = words.get(vignette, entry)
+        word, told = words.get(vignette, entry), prompts.get(vignette) or baseline_prompt(definition or {}, entry)
         rows.append(
             {
                 "batch_id": batch_id,
@@ -193,6 +202,7 @@ def _batches(study, stamp, counts, sessions, last, stated):
                 "loaded_at": datetime.now(UTC),
                 "ordinal": ordinal,
                 **{key: word.get(key) for key in DEFINED},
+                **dict(zip(OF_BASELINES, told, strict=True)),
             }
         )
     return rows
@@ -214,9 +224,11 @@ def _stated(study):
 
 
 def _is_news(definition, entry, stated):
-    """Whether a study says something else than before of a vignette, or of whether a technique is ranked."""
+    """Whether a study says something else than before of a vignette, its prompts, or whether a technique is ranked."""
     before, now = (
         {technique["technique"]: bool(technique.get("ranked")) for technique in (version or {}).get("techniques", [])}
         for version in (json.loads(stated["definition"] or "null"), definition)
     )
+    if baseline_prompt(definition, entry) != tuple(stated[name] for name in OF_BASELINES):
+        return True
     return bool(in_words(stated, entry)) or any(before[name] != now[name] for name in before.keys() & now.keys())

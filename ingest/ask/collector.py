@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from ingest.ask.context import BEYOND_CONTEXT, is_beyond_context
+from ingest.ask.families import stated_families
 from ingest.ask.refusals import refuse_changed_items, refuse_key_in_study, refuse_without_prices
 from ingest.ask.responses import Offence, baseline_offences, cell_summaries, distinct_answers, ended_trials, last_call
 from ingest.ask.spool import COLLECTED, Spool, spool_folder
@@ -304,6 +305,7 @@ class Collector:
                 "git_revision": git_revision(),
                 "study": self.study.model_dump(mode="json", exclude_none=True),
                 **self.design.stated(),
+                **stated_families(self.study, self.path, self.state),
                 **({"orphaned": self.orphaned} if self.orphaned else {}),
                 **({"kept": self.kept} if self.kept is not None else {}),
             }

@@ -6,6 +6,7 @@ import math
 
 from ingest.ask.collector import price_of, read_prices
 from ingest.ask.context import context_windows, is_beyond_context
+from ingest.ask.families import families_planned
 from ingest.ask.history import asked_before, derived_anchors, render_asked, said_of_imported
 from ingest.ask.refusals import keys_of, what_is_refused
 from ingest.ask.responses import spooled
@@ -14,6 +15,7 @@ from ingest.local.llm import what_is_lacking
 from ingest.paradigms.judges import JUDGEMENTS
 from ingest.paradigms.paradigm import NO_TECHNIQUE
 from ingest.prompts.steps import CHARACTERS_PER_TOKEN, tokens_of
+from ingest.studies.baseline import leading_goals
 from ingest.studies.design import Cell, Design, values_of
 
 TOKENS_PER_REPLY = {"low": 60, "high": 800}
@@ -42,11 +44,12 @@ def plan_of(study) -> dict:
     keys, lacking = keys_of(design)
     of_llms = what_is_lacking() if any(llm.provider == "local" for llm in study.all_llms) else None
     path = spool_folder(study.study) / COLLECTED
-    refused = [*what_is_refused(design, read_state(path), path, prices, keys)]
+    state = read_state(path)
+    refused = [*what_is_refused(design, state, path, prices, keys)]
     seconds = dict(SECONDS_PER_CALL)
     if collected["calls"]:
         seconds = dict.fromkeys(SECONDS_PER_CALL, collected["seconds_per_call"])
-    sums = _sums(rows)
+    sums, said = _sums(rows), study.model_dump(mode="json", exclude_none=True)
     per_hour = 3600 * study.limits.concurrency
     return {
         "study": study.study,
@@ -62,7 +65,11 @@ def plan_of(study) -> dict:
                     "arms": paradigm.arms,
                     "n_items": len(paradigm.all_items),
                     "anchors": {arm: str(anchor) for arm, anchor in paradigm.anchors.items()},
-                    **({"goals": [*paradigm.goals], "leading_goal": paradigm.leading_goal} if paradigm.goals else {}),
+                    **(
+                        {"goals": [*paradigm.goals], "leading_goal": " or ".join(leading_goals(said, paradigm))}
+                        if paradigm.goals
+                        else {}
+                    ),
                 }
                 for name, paradigm in design.paradigms.items()
             },
@@ -92,6 +99,7 @@ def plan_of(study) -> dict:
         "techniques": _by(rows, "technique"),
         "llms": _by(rows, "llm"),
         "collected": collected,
+        "families": families_planned(study, path, state),
         "seconds_per_call": seconds,
         "hours": {end: sums["calls"][end] * seconds[end] / per_hour for end in seconds},
     }

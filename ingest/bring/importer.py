@@ -18,9 +18,13 @@ from ingest.archives import Archive
 from ingest.ask.redefined import DEFINED
 from ingest.land import versions
 from ingest.land.commits import commit_of
+from ingest.land.families import IMPORT, freeze
 from ingest.land.load import DUCKDB_SETTINGS, land, work_path
 from ingest.land.raw import TABLES
+from ingest.land.vendors import refuse_mistakes, unlisted_among
 from ingest.land.versions import Version
+from ingest.studies.baseline import OF_BASELINES
+from ingest.studies.families import families_recorded
 from ingest.texts.lines import beginning, read_blocks, repeated_keys, split_blocks, walk, whole_characters
 from ingest.warehouse import ROOT, in_memory, printable, quoted, sha256_of, warehouse_path
 
@@ -35,7 +39,7 @@ FILES = pa.schema(
         ("bytes", pa.int64()), ("sha256", pa.string()), ("copy_of", pa.int64()),
     ]
 )  # fmt: skip
-DECLARED = pa.schema(map(TABLES["batches"].schema.field, ("vignette", *DEFINED)))
+DECLARED = pa.schema(map(TABLES["batches"].schema.field, ("vignette", *DEFINED, *OF_BASELINES)))
 
 PREPARE = """
 create table seen (file bigint, trial_id varchar, n bigint);
@@ -431,6 +435,7 @@ class Summary:
     skipped_lines: Counter = field(default_factory=Counter)
     quarantined_lines: Counter = field(default_factory=Counter)
     unknown_llms: Counter = field(default_factory=Counter)
+    unlisted_llms: list = field(default_factory=list)
     unknown_vignettes: Counter = field(default_factory=Counter)
     unknown_techniques: Counter = field(default_factory=Counter)
     source_name: str = ""
@@ -470,11 +475,12 @@ def import_archive(
 ) -> Summary:
     """Import a file or folder of recorded trials into `raw`; `on_bytes` gets the bytes read so far and in all."""
     started = time.monotonic()
+    refuse_mistakes()
     folder = Path(folder).resolve()
     job = _Import(folder, archive, on_bytes, version or Version())
     rows = {table: job.rows_of(table) for table in archive.tables}
     try:
-        land(**rows)
+        land(job.freeze, **rows)
     finally:
         for table_rows in rows.values():  # what is read ahead in a thread has the memory until it is closed
             table_rows.close()
@@ -523,6 +529,14 @@ class _Import:
             yield from self._parse(pa.concat_tables(chunk))
         self._conclude()
         yield from self._compare()
+
+    def freeze(self, warehouse):
+        """Freeze the families of decisions of what has landed; an older version is published no more, and has none."""
+        if self.summary.is_older:
+            return
+        families = [family.record() for family in families_recorded(warehouse, self.archive.study)]
+        stated = {"frozen_at": datetime.now(UTC), "before_first_call": False, "families": families}
+        freeze(warehouse, self.archive.study, [stated], IMPORT)
 
     def _some(self, query):
         rows = self.memory.sql(query).to_arrow_table()
@@ -692,6 +706,7 @@ class _Import:
             (summary.quarantined_lines, QUARANTINED_LINES),
         ):
             counts.update({printable(name): n for name, n in self._rows(query)})
+        summary.unlisted_llms = [printable(llm) for llm in unlisted_among(self.memory, "counts")]
 
     def _reject(self, rejected):
         self._insert("rejected", rejected, REJECTED)

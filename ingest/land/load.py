@@ -8,7 +8,7 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -52,8 +52,10 @@ def landed_ids(study: str, table: str = "trials", *columns: str) -> pa.Table:
     return pa.table({column: pa.array([], pa.string()) for column in columns})
 
 
-def land(**tables: Iterable[pa.Table]) -> None:
+def land(conclude: Callable = lambda warehouse: None, /, **tables: Iterable[pa.Table]) -> None:
     """Load rows into tables of `raw`, all or none; columns that they lack are null.
+
+    What follows from all that has landed then, `conclude` writes into the warehouse, in the same transaction.
 
     They come after all that is there; an `ordinal` from 1 says which of them come after others.
 
@@ -66,7 +68,7 @@ def land(**tables: Iterable[pa.Table]) -> None:
                 connect(path, read_only=False).close()
             incoming = folder / "incoming.duckdb"
             _load(tables, path, incoming)
-            _take_over(tables, path, incoming)
+            _take_over(tables, path, incoming, conclude)
     except OSError as error:
         raise UserError(explain(error, path)) from None
 
@@ -131,7 +133,7 @@ def work_folder(warehouse: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _take_over(tables, path, incoming):
+def _take_over(tables, path, incoming, conclude):
     """Insert what dlt loaded and the warehouse has not, all or nothing."""
     with raw_transaction(path) as warehouse:
         for setting, value in DUCKDB_SETTINGS.items():
@@ -145,9 +147,10 @@ def _take_over(tables, path, incoming):
         if kept := folder_of(warehouse):
             kept[0].write_load(warehouse, TABLES, new)
             take_in(warehouse, TABLES, number_rows)
-            return
-        for name, query in new.items():
-            warehouse.execute(f"insert into raw.{name} by name {query}")
+        else:
+            for name, query in new.items():
+                warehouse.execute(f"insert into raw.{name} by name {query}")
+        conclude(warehouse)
 
 
 def _not_landed(name, ordinal):

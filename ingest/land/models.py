@@ -15,7 +15,7 @@ from ingest.warehouse import ROOT, quoted
 if TYPE_CHECKING:
     import duckdb
 
-MACROS = ("read_response", "read_label", "number_in_cell", "trial_status", "answer_in", "engines")
+MACROS = ("read_response", "read_label", "number_in_cell", "trial_status", "answer_in", "vendors_of", "engines")
 ENGINE = {"target": {"type": "duckdb"}, "zip": zip}  # what dbt would give macros/engines.sql
 EMPTY = {"papers": "document varchar, study varchar, label varchar, digest varchar"}  # no batch is of a version cited
 SEED_TYPES = ROOT / "seeds" / "_seeds.yml"
@@ -82,8 +82,15 @@ def project_variable(name: str) -> str:
 
 
 def query_of(name: str, raw: str = "raw") -> str:
-    """Return the SQL of a model that comes from nothing but `raw`, as a connection to the warehouse runs it."""
-    return _InOneQuery(None, {"raw": raw}, {}).render(name)
+    """Return the SQL of a model or seed that comes from nothing but `raw` and seeds, as the warehouse runs it."""
+    models = _InOneQuery(None, {"raw": raw}, {})
+    return read_seed(name) if name in seed_types() else models.render(name)
+
+
+def read_seed(name: str) -> str:
+    """Return the SQL that reads a seed from its file."""
+    path = ROOT / "seeds" / f"{name}.csv"
+    return f"from read_csv({quoted(path)}, auto_detect = false, header = true, columns = {columns_of_seed(name)})"
 
 
 class Models:
@@ -108,9 +115,7 @@ class Models:
         if name not in self.made:
             self.made.add(name)
             if name in seed_types():
-                path, types = ROOT / "seeds" / f"{name}.csv", columns_of_seed(name)
-                read = f"read_csv({quoted(path)}, auto_detect = false, header = true, columns = {types})"
-                self.connection.execute(f"create table {name} as from {read}")
+                self.connection.execute(f"create table {name} as {read_seed(name)}")
             elif name in EMPTY:
                 self.connection.execute(f"create table {name} ({EMPTY[name]})")
             else:
@@ -151,8 +156,8 @@ class _InOneQuery(Models):
     """Models of which none is made: each stands within the query of the one that refers to it."""
 
     def ref(self, name: str) -> str:
-        """Return the query of a model, as a relation."""
-        return f"({self.render(name)})"
+        """Return the query of a model or seed, as a relation."""
+        return f"({read_seed(name) if name in seed_types() else self.render(name)})"
 
 
 @functools.cache

@@ -39,7 +39,7 @@ class Table:
 
     @property
     def is_landed(self) -> bool:
-        """Whether dlt lands its rows; those of the other tables are the gate's."""
+        """Whether dlt lands its rows; those of the other tables are the gate's, and families."""
         return LOAD_ID in self.columns
 
     @property

@@ -37,6 +37,7 @@ md5(struct_pack(
         lambda number: case when isfinite(number) then number end
     ),
     declared := [domain, response_unit, valid_min::varchar, valid_max::varchar]
+        || case when baseline_prompt is null then [] else [baseline_prompt, differs_by] end
 )::varchar)
 """
 

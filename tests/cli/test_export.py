@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from bais import exported as files
 from bais.main import main
+from bais.warehouse import opened
 from ingest.archives.bais_export import VERSION, reading
 from ingest.land.raw import OF_THE_GATE, TABLES
 from ingest.warehouse import ROOT
@@ -447,3 +448,35 @@ def exported(built, tmp_path_factory):
         patch.setenv("BAIS_WAREHOUSE", str(built))
         assert main(["export", str(folder), "--format", "csv"]) == 0
     return folder
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_families_go_there_and_back_as_they_were_frozen_and_a_second_time_adds_none(form, tmp_path, monkeypatch):
+    path, back, folder = (tmp_path / name for name in ("here.duckdb", "back.duckdb", "out"))
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
+    for techniques in ("[no_technique, sacd]", "[no_technique, sacd, premortem]"):
+        (tmp_path / "small.yaml").write_text(STUDY.replace("[sacd]", techniques))
+        assert main(["collect", str(tmp_path / "small.yaml")]) in (0, 6)
+    folder.mkdir()
+    with opened(writes_files=True) as warehouse:
+        files.write_export(warehouse, folder, form, files.studies_of(warehouse, None))
+    frozen = all_of(path, "raw.families")
+    assert [row[7] for row in frozen].count(True) == len(frozen) / 2 == 3  # before the first call, and after it
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(back))
+    for _ in range(2):
+        assert main(["import", str(folder)]) == 0
+        assert all_of(back, "raw.families") == frozen
+    with closing(duckdb.connect(str(back))) as warehouse:
+        warehouse.execute("update raw.families set frozen_at = frozen_at + interval 1 day")
+    assert main(["import", str(folder)]) == 0
+    assert rows(back, "select count(*) from raw.families") == [(6,)]
+
+
+def test_an_export_of_before_families_were_frozen_is_imported_without_any(exported, tmp_path, monkeypatch):
+    folder, back = tmp_path / "out", tmp_path / "back" / "w.duckdb"
+    shutil.copytree(exported, folder)
+    leave_out(folder, "raw.families")
+    change_manifest(format_version=7)(folder)
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(back))
+    assert main(["import", str(folder)]) == 0
+    assert rows(back, "select count(*) from raw.families") == [(0,)]

@@ -183,3 +183,37 @@ def test_anchors_by_another_rule_are_asked_about_where_they_come_to_another_numb
     found = plan_of(study(asked.replace("high: 1.5", "high: 9")), capsys)["collected"]
     assert found["trials_of_other_plans"] == found["asked_again_for_other_words"] == 2 * 4 * 6
     assert "    +anchors by another rule: " in "\n".join(found["notes"])
+
+
+def said_of_families(path, capsys):
+    """The sentences of a plan on families of decisions."""
+    assert main(["plan", path]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    return [line for line in lines if " of decisions (" in line]
+
+
+def test_a_plan_says_which_families_are_frozen_and_what_makes_a_later_one(study, capsys, golden):
+    text = STUDY.replace("minimum: 30", "minimum: 2").replace("burglary, bakery, fever, analyst", "fever")
+    (new,) = said_of_families(study(text), capsys)
+    golden(new)
+    assert main(["collect", study(text)]) == 0
+    capsys.readouterr()
+    (same,) = said_of_families(study(text), capsys)
+    golden(same)
+    changed = text.replace("sim/constant", "openai/o3").replace(", sacd]", "]")
+    (later,) = said_of_families(study(changed), capsys)
+    golden(later)
+    (planned, *_) = plan_of(study(changed), capsys)["families"]
+    assert (planned["n_families"], planned["is_exploratory"], planned["error_at_most"]) == (2, True, 0.1)
+
+
+def test_a_plan_says_that_answers_were_there_before_a_family_was_frozen(study, capsys, golden):
+    text = STUDY.replace("minimum: 30", "minimum: 2").replace("burglary, bakery, fever, analyst", "fever")
+    assert main(["collect", study(text), "--no-load"]) == 0
+    spool = study.warehouse.parent / "spool" / "warehouse" / "small" / "collected.jsonl"
+    older = [json.loads(line) for line in spool.read_text().splitlines()]
+    older = [{key: of for key, of in line.items() if key not in ("families", "before_first_call")} for line in older]
+    spool.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in older))
+    capsys.readouterr()
+    (late,) = said_of_families(study(text), capsys)
+    golden(late)

@@ -112,7 +112,7 @@ def read():
     def read_folder(folder, **constants):
         landed = {}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(importer, "land", lambda **tables: landed.update((n, list(t)) for n, t in tables.items()))
+            patch.setattr(importer, "land", lambda _, **tables: landed.update((n, list(t)) for n, t in tables.items()))
             for name, value in constants.items():
                 patch.setattr(importer, name, value)
             summary = importer.import_archive(folder, ARCHIVE)

@@ -102,7 +102,7 @@ def summaries_without_duckdb(path, design, n_first):
     return {cell: Summary(len(of), float(np.mean(of)), float(np.std(of, ddof=1))) for cell, of in answers.items()}
 
 
-def land_without_dlt(without, **tables):
+def land_without_dlt(without, _, **tables):
     """Do in milliseconds what `ingest.land.load.land` does."""
     tables = {name: list(made) for name, made in tables.items() if name not in without}
     if not warehouse_path().exists():

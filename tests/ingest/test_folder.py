@@ -24,6 +24,7 @@ OF_LOADS = {
     "_dlt_load_id",
     "batch_id",
     "imported_at",
+    "frozen_at",
     "loaded_at",
     "quarantined_at",
     "version_id",

@@ -79,6 +79,18 @@ def test_a_result_of_promptfoo_becomes_a_trial_with_its_conditions_and_the_numbe
     ]
 
 
+@AGAIN
+def test_whether_the_unanchored_prompt_differs_is_declared_and_may_be_said_later(archive, make, mapped, query):
+    path = make.file(archive / "results.jsonl", result())
+    said = {"baseline_prompt": "differs", "differs_by": "anchored prompts name a second sum"}
+    columns = {"text": "response.output", "anchor_value": "vars.anchor"}
+    for vignettes in (VIGNETTES, VIGNETTES, {"analyst": VIGNETTES["analyst"] | said}):
+        assert bring(path, mapping=mapped(vignettes=vignettes, **columns)) == 0
+    assert query("select baseline_prompt, differs_by from raw.batches order by ordinal") == [
+        (None, None), ("differs", "anchored prompts name a second sum"),
+    ]  # fmt: skip
+
+
 def test_a_document_of_promptfoo_brings_each_result_with_the_time_of_the_evaluation(archive, query):
     path = archive / "results.json"
     results = {"version": 3, "timestamp": "2026-03-04T05:06:07.800Z", "results": [result(1), result(2)]}

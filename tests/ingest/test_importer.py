@@ -379,7 +379,7 @@ def test_what_stands_for_dlt_in_other_tests_lands_the_same(archive, make, tmp_pa
     make.file(archive / "a.jsonl", make.baseline(), make.full_sacd(), '{"cut": ')
     landed = {}
     with monkeypatch.context() as patch:
-        patch.setattr(importer, "land", lambda **tables: landed.update((n, list(t)) for n, t in tables.items()))
+        patch.setattr(importer, "land", lambda _, **tables: landed.update((n, list(t)) for n, t in tables.items()))
         importer.import_archive(archive, ARCHIVE)
     found = []
     for folder in ("by_dlt", "by_hand"):
@@ -394,7 +394,7 @@ def test_what_stands_for_dlt_in_other_tests_lands_the_same(archive, make, tmp_pa
 
 
 def test_an_import_that_fails_while_it_reads_ahead_says_why(archive, make, monkeypatch, capsys):
-    def land_one(trials, **_):
+    def land_one(_, trials, **others):
         next(trials)
         time.sleep(0.2)  # what is next is being made
         raise UserError("the disk is full")

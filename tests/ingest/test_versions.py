@@ -28,7 +28,7 @@ AGAIN = pytest.mark.slow("imports again and again")
 def land(archive, capsys, warehouse, monkeypatch):
     """Import the archive, have every batch pass, or be audited, and return what was said; dlt has tests of its own."""
 
-    def insert(**tables):
+    def insert(_, **tables):
         rows = {name: list(some) for name, some in tables.items()}
         warehouse.parent.mkdir(exist_ok=True)
         prepare_raw(warehouse)
