@@ -62,6 +62,7 @@ coverage: .venv/installed  ## how often intervals hold and probabilities come tr
 	$(BIN)/python tests/tools/coverage.py
 	$(BIN)/python tests/tools/decision_coverage.py
 	$(BIN)/python tests/tools/crossed_coverage.py
+	$(BIN)/python tests/tools/judge_coverage.py
 	$(BIN)/python tests/tools/human_coverage.py
 	$(BIN)/python tests/tools/calibration.py
 

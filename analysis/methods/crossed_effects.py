@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from analysis.methods.contrasts import ROUNDING
+from analysis.methods.crossed_reml import components, n_left
 from analysis.methods.effect_sizes import noncentral_t_bounds
 from analysis.methods.small_samples import CONFIDENCE, Interval
 from analysis.methods.t_and_f_tests import satterthwaite_df, t_bounds, two_sided_p
@@ -18,7 +19,7 @@ from analysis.tables import first_reason
 PAIRINGS = ("item", "between")
 WEIGHTINGS = ("llm", "trial")
 BALANCED = "crossed_anova"
-UNBALANCED = "two_way_cluster_robust"
+UNBALANCED = "crossed_reml"
 
 
 @dataclass(frozen=True)
@@ -91,10 +92,10 @@ class Crossed:
 def crossed_contrast(arm, arm_b=None, *, pairing="item", weighting="llm", confidence=CONFIDENCE):
     """Estimate a contrast of arms over LLMs and items that are crossed, with intervals over either and over both.
 
-    Balanced, which is every LLM on every item with as many trials, the variance over both is
-    (MS_llm + MS_item - MS_rest) / (LLMs · items), not below that over LLMs or over items alone, with Satterthwaite's
-    degrees of freedom. Otherwise it is the two-way cluster-robust one, not below either of its two parts, with the
-    degrees of freedom of the smaller number of clusters. Over LLMs or items alone it is the one-way part of the same.
+    Balanced, which is every LLM on every item with cells that weigh the same, the variance over both is
+    (MS_llm + MS_item - MS_rest) / (LLMs · items). Otherwise it is made of the variances of LLMs, items and cells that
+    are most likely (REML). It is not below that over LLMs or over items alone, and has Satterthwaite's degrees of
+    freedom. Over LLMs or items alone it is that of what each of them adds to the estimate.
 
     Parameters
     ----------
@@ -119,9 +120,8 @@ def crossed_contrast(arm, arm_b=None, *, pairing="item", weighting="llm", confid
 
     References
     ----------
-    Cameron, Gelbach & Miller (2011), Robust inference with multiway clustering, Journal of Business & Economic
-    Statistics 29(2), 238-249, sections 2.2 and 2.3. Satterthwaite (1946), Biometrics Bulletin 2(6). Searle, Casella &
-    McCulloch (1992), Variance Components, section 4.3, for the mean squares of the two-way crossed classification.
+    Satterthwaite (1946), Biometrics Bulletin 2(6). Searle, Casella & McCulloch (1992), Variance Components, section
+    4.3, for the mean squares of the two-way crossed classification. Those of `analysis.methods.crossed_reml`.
     """
     if pairing not in PAIRINGS or weighting not in WEIGHTINGS:
         raise ValueError(f"need a pairing of {PAIRINGS} and a weighting of {WEIGHTINGS}, got {pairing} and {weighting}")
@@ -140,15 +140,14 @@ def crossed_contrast(arm, arm_b=None, *, pairing="item", weighting="llm", confid
     estimates = [float((weight * mean).sum()) for weight, mean in zip(weights, means, strict=True)]
     centred = [weight * (mean - centre) for weight, mean, centre in zip(weights, means, estimates, strict=True)]
     scores, estimate = centred[0] - sum(centred[1:]), estimates[0] - sum(estimates[1:])
-    groups, is_balanced = design(counts)
+    groups, is_balanced = design(weights)
     # bounds of rounding: scores are weighted, so that their sums are as large as the means are
     scale = max(float(np.abs(mean[n > 0]).max()) for n, mean in zip(counts, means, strict=True))
     one_llm, one_item = len(scores) < 2, min(len(group) for group in groups) < 2
     lacks = {"over_llms": {"one_llm": one_llm}, "over_items": {"one_item": one_item}}
     lacks["both"] = lacks["over_llms"] | lacks["over_items"]
-    n_cells = np.count_nonzero(sum(counts))
-    errors = crossed_errors(scores, groups, n_cells, is_balanced=is_balanced)
-    rest = float(errors.pop("rest")[0])
+    errors = crossed_errors(scores, sum(weights), groups, is_balanced=is_balanced)
+    rest = float(errors.pop("rest"))
     levels = {
         name: level_of(estimate, *errors[name], scale=scale, confidence=confidence, lacks=lacks[name])
         for name in errors
@@ -173,13 +172,13 @@ def cell_weights(n, weighting):
     return has / has.sum(axis=-1, keepdims=True) / len(n)
 
 
-def design(counts):
-    """Return the items of each independent group, and whether LLMs, items and trials are balanced in all of them.
+def design(weights):
+    """Return the items of each independent group, and whether every LLM has all of them and cells weigh the same.
 
     Parameters
     ----------
-    counts : list of numpy.ndarray, shape (n LLMs, n items)
-        Trials of each arm, which has each LLM somewhere, and each item in some arm.
+    weights : list of numpy.ndarray, shape (n LLMs, n items)
+        Of the cells of each arm, which has each LLM somewhere, and each item in some arm.
 
     Returns
     -------
@@ -187,32 +186,32 @@ def design(counts):
         One of all items where the arms share some, and otherwise one for each arm.
     is_balanced : bool
     """
-    of_arms = [np.flatnonzero(n.any(axis=0)) for n in counts]
+    of_arms = [np.flatnonzero(weight.any(axis=0)) for weight in weights]
     is_nested = len(of_arms) == 2 and not np.intersect1d(*of_arms).size
-    groups = of_arms if is_nested else [np.arange(counts[0].shape[1])]
-    of_counts = groups if is_nested else groups * len(counts)
-    is_balanced = all((n[:, group] == n[0, group[0]]).all() for n, group in zip(counts, of_counts, strict=True))
+    groups = of_arms if is_nested else [np.arange(weights[0].shape[1])]
+    of_weights = groups if is_nested else groups * len(weights)
+    is_balanced = all((one[:, group] == one[0, group[0]]).all() for one, group in zip(weights, of_weights, strict=True))
     return groups, is_balanced
 
 
-def crossed_errors(scores, groups, n_cells, *, is_balanced):
+def crossed_errors(scores, weights, groups, *, is_balanced):
     """Variance of a crossed mean over LLMs, over items and over both, each with its degrees of freedom.
 
     Parameters
     ----------
     scores : numpy.ndarray, shape (..., n LLMs, n items)
         What each cell adds to the estimate, less what it would add if it were as the mean: weight · (value - mean).
+    weights : numpy.ndarray, shape (n LLMs, n items)
+        Of the cells, of all arms together; 0 where there is no cell.
     groups : list of numpy.ndarray of int
         Items of each independent group, as of `design`.
-    n_cells : int
-        Those with trials.
     is_balanced : bool
 
     Returns
     -------
-    dict of str to tuple
-        `over_llms`, `over_items`, `both`, and the `rest` that the first two share: variance of shape (...), and degrees
-        of freedom. Not finite where there are fewer than two LLMs or items.
+    dict
+        `over_llms`, `over_items` and `both`: variance and degrees of freedom, of shape (...), not finite where there
+        are fewer than two LLMs or items. `rest`: the variance that the first two share.
     """
     n_llms, sizes = scores.shape[-2], np.array([len(group) for group in groups])
     of_items = scores.sum(axis=-2)
@@ -223,17 +222,19 @@ def crossed_errors(scores, groups, n_cells, *, is_balanced):
         ]
         items, df_llms = sum(by_group), np.full(llms.shape, n_llms - 1.0)
         df_items = satterthwaite_df(by_group, _along(sizes - 1.0, llms))
-        if is_balanced:
+        if is_balanced or min(n_llms, *sizes) < 2:
             rests = [_rest(scores[..., group]) for group in groups]
+            both, rest = error_over_both(llms, by_group, rests, n_llms, sizes), sum(rests)
         else:
-            rests = [np.divide(n_cells, n_cells - 1.0) * (scores**2).sum(axis=(-2, -1))]
-        both = error_over_both(llms, by_group, rests, n_llms, sizes, is_balanced=is_balanced)
-    rest = sum(rests), np.full(llms.shape, (n_llms - 1.0) * (sizes - 1.0).sum())
+            likely, df = _most_likely(scores, weights, groups, (llms, df_llms), (items, df_items))
+            greater, df_greater = np.maximum(llms, items), np.where(llms >= items, df_llms, df_items)
+            both = np.maximum(likely, greater), np.where(likely < greater, df_greater, df)
+            rest = np.maximum(llms + items - both[0], 0.0)
     return {"over_llms": (llms, df_llms), "over_items": (items, df_items), "both": both, "rest": rest}
 
 
-def error_over_both(llms, by_group, rests, n_llms, sizes, *, is_balanced):
-    """Variance of a crossed mean over LLMs and items, and its degrees of freedom.
+def error_over_both(llms, by_group, rests, n_llms, sizes):
+    """Variance of a balanced crossed mean over LLMs and items, and its degrees of freedom.
 
     Parameters
     ----------
@@ -246,22 +247,19 @@ def error_over_both(llms, by_group, rests, n_llms, sizes, *, is_balanced):
     n_llms : int
     sizes : numpy.ndarray
         Items of each group.
-    is_balanced : bool
 
     Returns
     -------
     tuple of numpy.ndarray, shape (...)
-        As of `crossed_contrast`.
+        As of `crossed_errors`.
     """
     terms, items = [llms, *by_group, *(-rest for rest in rests)], sum(by_group)
     both, greater = sum(terms), np.maximum(llms, items)
-    if not is_balanced:
-        return np.maximum(both, greater), np.full(np.shape(llms), min(n_llms, sizes.min()) - 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         dfs = [n_llms - 1.0, *(sizes - 1.0), *((n_llms - 1.0) * (sizes - 1.0))]
         df = satterthwaite_df(terms, _along(np.array(dfs), llms))
         df_greater = np.where(llms >= items, n_llms - 1.0, satterthwaite_df(by_group, _along(sizes - 1.0, llms)))
-    return np.maximum(both, greater), np.where(both < greater, df_greater, df)
+    return np.maximum(both, greater), np.where(both <= (1 + ROUNDING) * greater, df_greater, df)
 
 
 @dataclass(frozen=True)
@@ -526,6 +524,29 @@ def level_of(estimate, variance, df, *, scale, confidence, lacks):
 def _along(values, like):
     """Values along a new first axis, to go with arrays of the shape of `like`."""
     return values.reshape(-1, *[1] * np.ndim(like))
+
+
+def _most_likely(scores, weights, groups, over_llms, over_items):
+    """Variance over LLMs and items from the most likely variances of the cells, and its degrees of freedom.
+
+    Of groups of items, what an LLM adds to each of them goes together in a way that the single groups do not show; then
+    the variance over LLMs is the one given, and each group adds that of its items. Where LLMs and items explain any
+    values, what is left counts over LLMs and over items.
+    """
+    if any(n_left(weights[:, group] > 0) < 1 for group in groups):
+        variances, dfs = (np.array(values) for values in zip(over_llms, over_items, strict=True))
+        return variances.sum(axis=0), dfs.min(axis=0)
+    parts = [over_llms]
+    for group in groups:
+        own = weights[:, group]
+        has = own > 0
+        found = components(scores[..., group] / np.where(has, own, 1.0), has)
+        of_llms, of_items, of_cells = (own.sum(axis=1) ** 2).sum(), (own.sum(axis=0) ** 2).sum(), (own**2).sum()
+        if len(groups) == 1:
+            return found.of_mean([of_llms, of_items, of_cells])
+        parts.append(found.of_mean([0.0, of_items, 0.0]))
+    variances, dfs = (np.array(values) for values in zip(*parts, strict=True))
+    return variances.sum(axis=0), satterthwaite_df(variances, np.where(variances > 0, dfs, 1.0))
 
 
 def _rest(scores):

@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.methods.crossed_effects import Arm, cell_weights, crossed_contrast, crossed_errors, design, level_of
 from analysis.methods.effect_sizes import CONFIDENCE
 from analysis.methods.small_samples import FEWEST_LLMS
-from analysis.methods.t_and_f_tests import t_bounds
+from analysis.methods.t_and_f_tests import satterthwaite_df, t_bounds
 from analysis.tables import columns, first_reason, reasons
 
 COLUMNS = columns(
@@ -22,9 +22,7 @@ COLUMNS = columns(
     "bigint: n_items n_llms n_known_texts n_identity_pairs",
     "varchar: reason",
 )
-# the largest error, as a share of the disagreement that independent errors would give, that the identity pairs must be
-# able to rule out before errors count as independent
-LARGEST_DEVIATION = 0.5
+FEWEST_IDENTITY_PAIRS = 100  # how many there are and not what they say, which would choose among shares
 CONFIDENCE_OF_INDEPENDENCE = 0.99
 SINGULAR = 1e-6
 
@@ -61,9 +59,8 @@ class Judging:
 def judging_of(texts, *, confidence=CONFIDENCE_OF_INDEPENDENCE):
     """Learn how judges err from originals of known label, and whether they err independently from identity pairs.
 
-    Errors count as independent where the interval of the difference, between how often identical texts get two labels
-    and how often independent errors would give them two, holds 0 and keeps within half of the latter: as many pairs are
-    asked for as it takes to notice errors that come back every second time.
+    From `FEWEST_IDENTITY_PAIRS` on errors count as independent unless the interval of the difference, between how often
+    identical texts get two labels and how often independent errors would give them two, leaves 0 out.
 
     Parameters
     ----------
@@ -116,8 +113,7 @@ def judging_of(texts, *, confidence=CONFIDENCE_OF_INDEPENDENCE):
     error = np.sqrt((influence**2).sum())
     low, high = t_bounds(difference, error, max(len(pairs) - 1, 1), confidence)
     reason = first_reason(
-        errors_not_independent=low > 0 or high < 0,
-        too_few_identity_pairs=max(-low, high) > LARGEST_DEVIATION * expected.mean(),
+        too_few_identity_pairs=len(pairs) < FEWEST_IDENTITY_PAIRS, errors_not_independent=low > 0 or high < 0
     )
     return Judging(**fields, disagreement=float(differs.mean()), expected=float(expected.mean()), reason=reason)
 
@@ -223,17 +219,18 @@ def _corrected(cells, rows, judging, level, confidence):
     true_pairs = inverse.T @ pairs @ inverse
     slopes = (true_pairs + true_pairs.T) @ inverse.T
     of_texts = _of_confusion(judging.true, judging.said, judging.confusion, slopes)
-    items = pd.Index(cells.items).union(of_texts.index)
-    scores = np.zeros((len(cells.llms), len(items)))
-    np.add.at(scores, (slice(None), items.get_indexer(cells.items)), weights * (arm.means - estimate))
-    scores[:, items.get_indexer(of_texts.index)] += of_texts.to_numpy() / len(cells.llms)
-    has_each_item_once = len(items) == len(cells.items)
-    errors = crossed_errors(
-        scores, [np.arange(len(items))], np.count_nonzero(arm.n),
-        is_balanced=has_each_item_once and design([arm.n])[1],
-    )  # fmt: skip
+    # an item that is such a text has what the text adds in each of its cells; other texts are a sample of their own
+    is_item = of_texts.index.isin(cells.items)
+    per_item = weights.sum(axis=0)
+    values = arm.means + of_texts[is_item].reindex(cells.items, fill_value=0.0).to_numpy() / per_item
+    scores = weights * (values - (weights * values).sum())
+    groups, is_balanced = design([weights])
+    variance, df = crossed_errors(scores, weights, groups, is_balanced=is_balanced)[level]
     lacks = {"one_llm": level == "both" and len(scores) < 2, "one_item": len(cells.items) < 2}
-    return level_of(estimate, *errors[level], scale=1.0, confidence=confidence, lacks=lacks)
+    if not is_item.all():
+        parts = [variance, (of_texts[~is_item] ** 2).sum()]
+        variance, df = sum(parts), satterthwaite_df(parts, [df, np.count_nonzero(~is_item)])
+    return level_of(estimate, variance, df, scale=1.0, confidence=confidence, lacks=lacks)
 
 
 def _of_confusion(true, given_labels, confusion, slopes):

@@ -6,37 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.papers.framing import COLUMNS, framing_rows, judging_of
+from analysis.papers.framing import COLUMNS, FEWEST_IDENTITY_PAIRS, framing_rows, judging_of
 from analysis.tables import table
-
-LABELS = np.array(["N", "P", "U"])
-ACCURACY = 0.92
-
-
-def judged(true, rng, accuracy=ACCURACY):
-    """What a judge says of texts: the true label, or each other one as often."""
-    wrong = (true + rng.integers(1, len(LABELS), len(true))) % len(LABELS)
-    return np.where(rng.random(len(true)) < accuracy, true, wrong)
-
-
-def texts_of(true, original, identity):
-    names = [f"text {place}" for place in range(len(true))]
-    roles = {"original": original, "identity": identity}
-    return pd.concat([
-        pd.DataFrame({"study": "s", "role": role, "judged": names, "label": LABELS[said], "correct": LABELS[true]})
-        for role, said in roles.items() if said is not None
-    ])  # fmt: skip
-
-
-def framings_of(original, by_llm):
-    return pd.concat([
-        pd.DataFrame({
-            "study": "s", "paradigm": "retelling", "llm": llm, "technique": "no_technique", "vignette": "v",
-            "item": [f"text {place}" for place in range(len(original))], "source_label": LABELS[original],
-            "answer_label": LABELS[said], "n_trials": 1,
-        })
-        for llm, said in by_llm.items()
-    ])  # fmt: skip
+from tests.tools import judge_coverage
+from tests.tools.judge_coverage import LABELS, framings_of, judged, texts_of
 
 
 def found(framings, texts):
@@ -90,10 +63,21 @@ def test_errors_that_come_back_every_second_time_are_noticed():
     assert judging_of(texts_of(true, original, identity)).reason == "errors_not_independent"
 
 
-def test_few_identity_pairs_show_nothing():
+@pytest.mark.parametrize("accuracy", [0.5, 0.95, 1.0])
+def test_how_many_identity_pairs_there_are_decides_and_not_what_they_say(accuracy):
     rng = np.random.default_rng(1)
-    true = rng.integers(0, 3, 40)
-    assert judging_of(texts_of(true, judged(true, rng), judged(true, rng))).reason == "too_few_identity_pairs"
+    true = rng.permutation(np.arange(FEWEST_IDENTITY_PAIRS) % 3)
+    texts = texts_of(true, judged(true, rng, accuracy), judged(true, rng, accuracy))
+    assert judging_of(texts).reason is None
+    few = texts[(texts["role"] == "original") | (texts["judged"] != "text 7")]
+    assert judging_of(few).reason == "too_few_identity_pairs"
+
+
+def test_a_true_share_comes_out_on_average_and_within_its_interval():
+    mean, held, n_corrected = judge_coverage.shares(300, 0.95, np.random.default_rng(3), n_datasets=120)
+    assert mean == pytest.approx(0.3, abs=0.015)  # a test of what texts say lets a quarter through
+    assert held >= 88
+    assert n_corrected >= 112
 
 
 def test_without_what_the_correction_needs_there_is_none():
@@ -108,8 +92,8 @@ def test_without_what_the_correction_needs_there_is_none():
 
 
 def test_a_judge_that_never_errs_leaves_the_share_as_it_is():
-    true = np.array([0, 1, 2] * 4)
-    said = np.array([0, 1, 1] * 4)
+    true = np.array([0, 1, 2] * 100)
+    said = np.array([0, 1, 1] * 100)
     row = found(framings_of(true, {"a": said}), texts_of(true, true, true)).query("llm == 'a'").iloc[0]
     assert row["phi_corrected"] == pytest.approx(row["phi"]) == pytest.approx(1 / 3)
     assert (row["phi_corrected_low"], row["phi_corrected_high"]) == pytest.approx((row["phi_low"], row["phi_high"]))
@@ -129,16 +113,16 @@ def test_over_few_llms_there_is_no_interval_and_over_five_it_is_wider_than_over_
 @pytest.mark.slow("counts on thousands of answers")
 def test_the_error_of_the_corrected_share_is_that_of_leaving_out_one_text_after_the_other():
     rng = np.random.default_rng(4)
-    true = rng.integers(0, 3, 300)
+    true = rng.integers(0, 3, 301)
     original, identity = judged(true, rng, 0.85), judged(true, rng, 0.85)
-    turned = np.where(rng.random(300) < 0.3, (true + 1) % 3, true)
+    turned = np.where(rng.random(301) < 0.3, (true + 1) % 3, true)
     framings, texts = framings_of(original, {"a": judged(turned, rng, 0.85)}), texts_of(true, original, identity)
     row = found(framings, texts).query("llm == 'a'").iloc[0]
     without = []
-    for place in range(300):
+    for place in range(301):
         left = [rows[rows[name] != f"text {place}"] for rows, name in ((framings, "item"), (texts, "judged"))]
         without.append(next(of for of in framing_rows(*left) if of["llm"] == "a")["phi_corrected"])
-    jackknife = np.sqrt(299 / 300 * ((np.array(without) - np.mean(without)) ** 2).sum())
+    jackknife = np.sqrt(300 / 301 * ((np.array(without) - np.mean(without)) ** 2).sum())
     half = (row["phi_corrected_high"] - row["phi_corrected_low"]) / 2
     assert half / 1.968 == pytest.approx(jackknife, rel=0.05)
 
