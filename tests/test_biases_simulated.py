@@ -71,6 +71,7 @@ def biases(warehouse_in, tmp_path_factory):
         "+technique_costs",
         "+attrition",
         "+post_hoc_changes",
+        "+shortfalls",
         "+outcome_contrasts",
         "+decisions",
         "+predictions",

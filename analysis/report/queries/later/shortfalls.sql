@@ -1,0 +1,2 @@
+select * from marts.shortfalls
+order by all

@@ -1,0 +1,153 @@
+"""What of the answers that were asked for counts nowhere: held back, unread, refused, missing or taken out by hand."""
+
+FEWEST, SMALLEST_SHARE = 10, 0.01  # below both nothing is said; what a person took out is always said
+BY_HAND = ("rejected", "withdrawn")
+UNREAD = "unparsed"
+# of one answer, and of several
+SENTENCES = {
+    "held_back": (
+        "{n} of {asked} answers is held back (`bais check` says why).",
+        "{n} of {asked} answers are held back (`bais check` says why).",
+    ),
+    "rejected": (
+        "{n} of {asked} answers is in a batch that a person rejected.",
+        "{n} of {asked} answers are in batches that a person rejected.",
+    ),
+    UNREAD: ("{n} of {asked} answers could not be read{commonest}.",) * 2,
+    "refused": ("{n} of {asked} answers is a refusal.", "{n} of {asked} answers are refusals."),
+    "out_of_range": (
+        "{n} of {asked} answers lies outside the range that is possible.",
+        "{n} of {asked} answers lie outside the range that is possible.",
+    ),
+    "failed": (
+        "{n} of {asked} questions got no answer: all calls failed.",
+        "{n} of {asked} questions got no answers: all calls failed.",
+    ),
+    "withdrawn": (
+        "{n} of {asked} answers was withdrawn by hand after it was seen.",
+        "{n} of {asked} answers were withdrawn by hand after they were seen.",
+    ),
+}
+BY_SHARE = "{share} of {asked} answers could not be read{commonest}."  # where the share is not smaller than that
+MOST, MOST_OFTEN, SUCH_AS = " (most: “{}”)", " (most often: “{}”)", " (such as “{}”)"
+
+
+def combined(rows):
+    """Add up rows, such as those of the domains of a paradigm.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of `marts.shortfalls`.
+
+    Returns
+    -------
+    dict
+        `n_asked`, `n_counted`, one `n_` for each way to fall short, `commonest_unread` and `n_commonest_unread` of the
+        row in which that text is most frequent, and when answers were withdrawn. Empty if there are no rows.
+    """
+    if not rows:
+        return {}
+    names = ("n_asked", "n_counted", *(f"n_{fate}" for fate in SENTENCES))
+    unread = max(rows, key=lambda row: row["n_commonest_unread"])
+    times = [row[name] for row in rows for name in ("first_withdrawn_at", "last_withdrawn_at") if row[name]]
+    return {name: sum(row[name] for row in rows) for name in names} | {
+        "commonest_unread": unread["commonest_unread"],
+        "n_commonest_unread": unread["n_commonest_unread"],
+        "first_withdrawn_at": min(times, default=None),
+        "last_withdrawn_at": max(times, default=None),
+    }
+
+
+def is_said(row, fate):
+    """Say whether so many answers fall short in one way that it has to be said.
+
+    Parameters
+    ----------
+    row : dict
+        As of `marts.shortfalls`.
+    fate : str
+        One of `SENTENCES`.
+
+    Returns
+    -------
+    bool
+    """
+    n = row[f"n_{fate}"]
+    return n > 0 and (fate in BY_HAND or n >= FEWEST or n >= SMALLEST_SHARE * row["n_asked"])
+
+
+def shown_plainly(value, column):
+    """Write a count with commas, or a share in per cent, never as all where it is not.
+
+    Parameters
+    ----------
+    value : int or float
+    column : str
+        `share`, or the name of a count.
+
+    Returns
+    -------
+    str
+    """
+    if column != "share":
+        return f"{value:,}"
+    percent = 100 * value
+    if 99.5 <= percent < 100:
+        return "> 99 %"
+    return f"{percent:.0f} %" if percent >= 9.95 else f"{percent:.1f} %"
+
+
+def sentences(row, shown=shown_plainly, text=str, form=str, without=()):
+    """Say what of the answers counts nowhere, a sentence for each way to fall short of which there is enough.
+
+    Parameters
+    ----------
+    row : dict
+        A row of `marts.shortfalls`, or as `combined` returns it. A `commonest_unread` that it lacks is not quoted.
+    shown : callable
+        How a number is shown: takes it, and its name in the row, or `share` for that of what could not be read.
+    text : callable
+        How a text of an answer is shown.
+    form : callable
+        What the sentences are made in: `str`, or `Markup`, which makes what it is given harmless.
+    without : collection of str
+        Ways to fall short that are said elsewhere.
+
+    Yields
+    ------
+    str or Markup
+    """
+    for fate, (of_one, of_several) in SENTENCES.items():
+        if row and fate not in without and is_said(row, fate):
+            n = row[f"n_{fate}"]
+            commonest, n_commonest = "", row.get("n_commonest_unread", 0)
+            if fate == UNREAD and row.get("commonest_unread"):
+                how = SUCH_AS if n_commonest == 1 else MOST if 2 * n_commonest > n else MOST_OFTEN
+                commonest = form(how).format(text(row["commonest_unread"]))
+            sentence, amount = of_one if n == 1 else of_several, {"n": shown(n, f"n_{fate}")}
+            if fate == UNREAD and n >= SMALLEST_SHARE * row["n_asked"]:
+                sentence, amount = BY_SHARE, {"share": shown(n / row["n_asked"], "share")}
+            yield form(sentence).format(**amount, asked=shown(row["n_asked"], "n_asked"), commonest=commonest)
+
+
+def lines(rows):
+    """Say of each domain, and of its paradigms where it has several, what of its answers counts nowhere.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of `marts.shortfalls`, of one study.
+
+    Yields
+    ------
+    str
+        One line for each row of which there is something to say.
+    """
+    domains = {}
+    for row in rows:
+        domains.setdefault(row["domain"], set()).add(row["paradigm"])
+    for row in rows:
+        named = row["domain"] if len(domains[row["domain"]]) == 1 else f"{row['paradigm']}, {row['domain']}"
+        if said := " ".join(sentences(row)):
+            yield f"{named}: {said}"
