@@ -39,9 +39,11 @@ def collect(study: str, no_load: bool, **limits) -> int:
 @click.option("--study", "of_study", metavar="S", help="to settle: of this study (default: the largest of LLMs)")
 @click.option("--paradigm", metavar="P", help="to settle: of this bias, which has goals (default: anchoring)")
 @click.option("--goal", metavar="G", help="to settle: by this goal of it (default: the one that leads)")
-@click.option("--technique", metavar="T", help="to settle: of this technique (default: what takes the fewest LLMs)")
+@click.option("--technique", metavar="T", help="to settle: of this technique (default: what takes the fewest vendors)")
 @click.option("--llm", "llms", metavar="L", multiple=True, help="to settle: ask this LLM, again for each; vendor/name")
-@click.option("--more-trials", is_flag=True, help="to settle: by more trials of the LLMs that were asked, not by LLMs")
+@click.option(
+    "--more-trials", is_flag=True, help="to settle: by more trials of the LLMs that were asked, not by vendors"
+)
 @click.option("--out", type=PATH, metavar="FILE", help="to settle: where the study goes (default: STUDY-DOMAIN.yaml)")
 @json_option()
 def plan(
@@ -149,6 +151,7 @@ def _say_plan(planned):
             "unanswered, and too many of them fail their whole batch at the gate: take these items out of `items`, or "
             "give them another text, before you collect."
         )
+    say_each(said_of_families(planned["families"]))
     say(f"Assumed: {planned['assumptions']}. Prices: seeds/prices.csv, with date and source.")
     again = f", {progress['asked_again']:,} that were asked again" if progress["asked_again"] else ""
     others = f", {progress['trials_of_other_plans']:,} that are none of it" if progress["trials_of_other_plans"] else ""
@@ -160,6 +163,66 @@ def _say_plan(planned):
         print(line)
     if progress["asked_again_for_other_words"]:
         say("`bais collect` asks before it asks them again; where nobody can answer, `--orphan` is needed.")
+
+
+def said_of_families(families: list[dict]) -> list[str]:
+    """Say which families of decisions a collection freezes, and which differ from what was frozen before."""
+    if not families:
+        return []
+    alike, changed = [], {}
+    for family in families:
+        if family["differs"]:
+            changed.setdefault((tuple(family["differs"]), family["n_families"]), []).append(family)
+        else:
+            alike.append(family)
+    lines = [_told_of_alike(alike)] if alike else []
+    for (differs, n), of_them in changed.items():
+        lines.append(
+            f"Another family than was frozen before: {_held_by(of_them)}. What differs: {'; '.join(differs)}. "
+            f"Decisions in it are exploratory, and none can be established: with {n} families, any false decision: up "
+            f"to {100 * of_them[0]['error_at_most']:.0f} %."
+        )
+    return lines
+
+
+def _told_of_alike(families):
+    """Say of families that are as they were frozen, or that nobody has frozen yet, what they hold."""
+    held = _held_by(families)
+    if all(family["is_frozen"] for family in families):
+        is_new = any(family["is_new"] for family in families)
+        begun = "To be frozen before the first call" if is_new else "Frozen before the first call, and unchanged"
+        return f"{begun}: {held}. A change after the first call makes another family, which is exploratory."
+    if any(family["is_exploratory"] for family in families):
+        n = max(family["n_families"] for family in families)
+        return (
+            f"As it was frozen first, and changed in between: {held}. With {n} families, any false decision: up to "
+            f"{100 * max(family['error_at_most'] for family in families):.0f} %, and nothing in it can be established."
+        )
+    return f"Not frozen before the first call, so that nothing in it can be established: {held}."
+
+
+def _held_by(families):
+    """Write what families are of, how many comparisons they hold, their margins and vendors."""
+    goals = {}
+    for family in families:
+        goals.setdefault(family["domain"] or family["paradigm"], []).append(family["goal"])
+    by_goals = {}
+    for place, names in goals.items():
+        by_goals.setdefault(tuple(names), []).append(place)
+    places = "; ".join(f"{', '.join(places)} by {', '.join(names)}" for names, places in by_goals.items())
+    numbers = sorted({family["n_compared"] for family in families})
+    margins = sorted({f"{family['margin']:g}" for family in families if family["margin"] is not None})
+    vendors = families[0]["content"]["vendors"]
+    return (
+        f"{_counted(len(families), 'family', 'families')} of decisions ({places}), "
+        f"{' or '.join(f'{n:,}' for n in numbers)} comparison{'' if numbers == [1] else 's'} in each, "
+        f"margin {' or '.join(margins) or 'as each measure says'}, "
+        f"{_counted(len(vendors), 'vendor', 'vendors')} ({some(vendors, MOST_NAMED)})"
+    )
+
+
+def _counted(n, one, several):
+    return f"{n:,} {one if n == 1 else several}"
 
 
 def _told_of_judges(judges):

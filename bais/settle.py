@@ -1,24 +1,34 @@
-"""`bais plan --to-settle`: the study file that would settle what is open in a domain, from `inference.power`."""
+"""`bais plan --to-settle`: the study that would settle what is open in a domain, of new vendors first."""
 
 import json
 import math
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 from analysis.words.codes import DEFAULT, option
-from analysis.words.settling import cost_of_llms, on_the_study, over_llms, over_trials
+from analysis.words.settling import cost_of_llms, on_the_study, over_trials, over_vendors
+from analysis.words.vendors import on_unlisted
 from bais.places import asked_places, goals_of, places_meant
 from bais.texts import refuse_existing, write_new
 from bais.warehouse import marts, records, refuse_unknown, unaliased, values
 from ingest.warehouse import UserError, printable
 
+QUANTITIES = ("needed_vendors", "needed_llms", "needed_items", "needed_trials")  # in the order in which they are bought
 HERE = "study = $study and paradigm = $paradigm and domain = $domain"
+# What settles each open decision every second time, and four times in five.
 OPEN = f"""
-select paradigm, technique_a as technique, quantity, settles, gain, n_llms, n_items, n_trials_per_cell, needed_llms,
-    needed_items, needed_trials, reason
-from inference.power
-where {HERE} and design = 'to_settle' and goal = $goal
-order by coalesce(needed_llms, needed_trials, needed_items) nulls last, technique
+with rows as (
+    select *, coalesce(needed_vendors, needed_llms, needed_items, needed_trials) as needed_of_it
+    from inference.power where {HERE} and design = 'to_settle' and goal = $goal
+)
+
+select technique_a as technique, quantity, max(needed_of_it) filter (power = 0.5) as needed,
+    max(needed_of_it) filter (power = 0.8) as needed_surely, arg_min(settles, power) as settles,
+    arg_min(reason, power) as reason, any_value(gain) as gain, any_value(n_llms) as n_llms,
+    any_value(n_vendors) as n_vendors, any_value(n_items) as n_items, any_value(n_trials_per_cell) as n_trials_per_cell
+from rows group by all
+order by needed_surely nulls last, needed nulls last, technique
 """
 COMPARED = f"""
 select distinct technique, control from inference.decisions
@@ -75,6 +85,7 @@ def write_study(
     trials: bool, out: Path | None,
 ) -> tuple[Path, list[str]]:  # fmt: skip
     """Write the study file that would settle the open decision of a domain, and return it and what is to be said."""
+    from ingest.land.vendors import UNLISTED
     from ingest.studies.study import parse_study
 
     with marts() as warehouse:
@@ -84,7 +95,7 @@ def write_study(
                 f"{printable(paradigm)} has no goals: a study is written of anchoring and paradigms that do"
             )
         place, *_ = places_meant(asked_places(warehouse, paradigm, study, domain), study, domain)
-        goal = goal or next(iter(goals))
+        goal = goal or next(iter(goals_of(warehouse, place["study"], paradigm, domain)[1]))
         refuse_unknown("goal", goal, goals)
         question = _question(warehouse, place, goal)
         named = [_new(warehouse, llm, place, may_be_asked=question.is_recorded) for llm in dict.fromkeys(llms)]
@@ -93,24 +104,30 @@ def write_study(
         way = _way(question, technique, trials)
         if way is None and not named:
             raise UserError(_nothing_open(question, technique))
-        others = place["llms"] * question.is_recorded + _not_asked(warehouse, place)
+        others = _not_asked(warehouse, place)
+        vendors = _vendors(warehouse, [*place["llms"], *named, *others])
         content = _content(warehouse, question, way)
-    n_llms = 0 if trials or not way else _n_llms(question, way)
-    added = named or others[:n_llms]
-    if n_llms and not added:
+    n_vendors = 0 if trials or not way else _more_vendors(way)
+    known = {vendors[llm] for llm in place["llms"]}
+    anew = place["llms"] * question.is_recorded
+    added = named or [*anew, *_new_ones_first(others, vendors, known)[:n_vendors]]
+    if n_vendors and not added:
         raise UserError(
-            f"{n_llms} more LLM{'s' * (n_llms > 1)} would settle {question.what(way)}, and seeds/llms.csv has none "
-            "that was not asked: name them with --llm vendor/name"
+            f"LLMs of {n_vendors} more vendor{'s' * (n_vendors > 1)} would settle {question.what(way)}, and "
+            "seeds/llms.csv has none that was not asked: name them with --llm vendor/name"
         )
     had = {entry["llm"] for entry in content.get("llms", [])}
-    asked = place["llms"] if trials and question.is_recorded else added
-    content["llms"] = [*content.get("llms", []), *(llm for llm in asked if llm not in had)]
+    content["llms"] = [*content.get("llms", []), *(llm for llm in added if llm not in had)]
     if trials:
-        content["stopping_rule"] = {"minimum": max(1, math.ceil(way["needed_trials"] / len(content["temperatures"])))}
+        n_trials = way["needed_surely"] or way["needed"]
+        content["stopping_rule"] = {"minimum": max(1, math.ceil(n_trials / len(content["temperatures"])))}
     path = out or Path(f"{place['study']}-{place['domain']}.yaml")
-    sentences = [over_trials(way, question.what(way))] if trials else _over_llms(question, way, content)
-    n_missing = max(0, n_llms - len(added))
-    sentences += on_the_study(content, len(added), n_missing, place["study"], is_recorded=question.is_recorded)
+    sentences = [over_trials(way, question.what(way))] if trials else _over_vendors(question, way, content)
+    n_new = 0 if trials else len({vendors[llm] for llm in added} - known)
+    n_missing = max(0, n_vendors - n_new)
+    sentences += on_the_study(content, n_new, n_missing, place["study"], is_recorded=question.is_recorded)
+    if unlisted := on_unlisted([printable(llm) for llm in named if vendors[llm] == UNLISTED]):
+        sentences.append(unlisted)
     sentences.append(f"The study: {printable(path)}. `bais collect {printable(path)}` asks it.")
     text = _yaml_text(content, sentences)
     parse_study(text, printable(path))
@@ -143,48 +160,68 @@ def _not_asked(warehouse, place):
         ]  # fmt: skip
     llms = values(
         warehouse,
-        "select llm from seeds.llms left join seeds.prices using (llm) where provider != 'simulated' "
+        "select llm from seeds.llms left join seeds.prices using (llm) where not starts_with(llm, 'sim/') "
         "and is_askable and llm != 'openai/codex' order by usd_per_million_tokens_in is null, llm",
     )
     return [llm for llm in llms if llm not in place["llms"]]
 
 
+def _vendors(warehouse, llms):
+    """Return the vendor of each LLM, of which nobody need have been asked."""
+    from ingest.land.models import macros
+
+    asked = "(select unnest($llms::varchar[]) as llm)"
+    query = macros()["vendors_of"](asked, "seeds.llms", "seeds.llm_aliases", "seeds.routers")
+    return {row["llm"]: row["vendor"] for row in records(warehouse, query, {"llms": llms})}
+
+
+def _new_ones_first(llms, vendors, known):
+    """Sort LLMs: one of each new vendor before a second of any, and then those of vendors that were asked."""
+    n_before, places = Counter(), {}
+    for llm in llms:
+        places[llm] = (vendors[llm] in known, n_before[vendors[llm]])
+        n_before[vendors[llm]] += 1
+    return sorted(llms, key=places.get)
+
+
 def _way(question, technique, trials):
-    """Return what settles the decision that is nearest, or that of a technique, by LLMs or by trials."""
-    quantity = "needed_trials" if trials else "needed_llms"
+    """Return what settles the decision that is nearest, or that of a technique, by vendors or by trials."""
+    quantity = "needed_trials" if trials else "needed_vendors"
     rows = [row for row in question.ways if row["quantity"] == quantity and technique in (None, row["technique"])]
-    way = next((row for row in rows if row[quantity]), rows[0] if rows else None)
+    way = next((row for row in rows if row["needed"]), rows[0] if rows else None)
     if trials and not way and any(row["quantity"] == "needed_items" for row in question.ways):
         raise UserError(
             "more trials of the same items settle nothing: put more items to LLMs, or leave --more-trials away"
         )
-    if way and trials and not way["needed_trials"]:
+    if way and trials and not way["needed"]:
         raise UserError(
             f"no number of trials settles it with the {way['n_llms']} LLMs that were asked ({way['reason']}): more "
-            "LLMs could, so leave --more-trials away"
+            "vendors could, so leave --more-trials away"
         )
     return way
 
 
-def _more_llms(way):
-    """Return how many LLMs are missing; where that cannot be computed, up to the fewest that decide."""
-    from analysis.methods.small_samples import FEWEST_LLMS
+def _more_vendors(way):
+    """Return how many vendors are missing, for four times in five if that can be had, or to the fewest that decide."""
+    from analysis.methods.small_samples import FEWEST_VENDORS
 
-    return max(1, (way["needed_llms"] or FEWEST_LLMS) - way["n_llms"])
+    return max(1, (way["needed_surely"] or way["needed"] or FEWEST_VENDORS) - way["n_vendors"])
 
 
 def _n_llms(question, way):
-    """Return how many LLMs the study asks: those that are missing, or where nothing can be added to, all."""
-    return _more_llms(way) + way["n_llms"] * question.is_recorded
+    """Return how many LLMs the study asks: one of each missing vendor and, if nothing can be added to, all others."""
+    return _more_vendors(way) + way["n_llms"] * question.is_recorded
 
 
-def _over_llms(question, way, content):
-    """Say how many LLMs settle it, and what that costs; nothing where nothing is open."""
+def _over_vendors(question, way, content):
+    """Say how many vendors settle it, and what that costs; nothing where nothing is open."""
     if not way:
         return []
-    of_technique = [row for row in question.ways if row["technique"] == way["technique"]]
-    others = [row for row in of_technique if row["quantity"] != "needed_llms"]
-    return [over_llms(way, _more_llms(way), others, question.what(way)), *_cost(question, way, content)]
+    others = [
+        row for row in question.ways if row["technique"] == way["technique"] and row["quantity"] != "needed_vendors"
+    ]
+    others.sort(key=lambda row: QUANTITIES.index(row["quantity"]))
+    return [over_vendors(way, others, question.what(way)), *_cost(question, way, content)]
 
 
 def _nothing_open(question, technique):
@@ -336,7 +373,7 @@ def next_study(warehouse, place: dict, goal: str | None) -> NextStudy:
 
     Without a goal the leading one is meant; none can be written of a paradigm that names no goals.
     """
-    _, goals = goals_of(warehouse, place["study"], place["paradigm"])
+    _, goals = goals_of(warehouse, place["study"], place["paradigm"], place["domain"])
     if not goals:
         return NextStudy(False, None)
     leading = next(iter(goals))
@@ -352,7 +389,7 @@ def next_study(warehouse, place: dict, goal: str | None) -> NextStudy:
     domain, study = (printable(place[name]) for name in ("domain", "study"))
     command = f"bais plan --to-settle {domain}{option(place['paradigm'])} --study {study}{of_goal}"
     cost = _cost(question, way, content)
-    return NextStudy(True, " ".join([f"`{command}` writes the study that takes the fewest LLMs.", *cost]))
+    return NextStudy(True, " ".join([f"`{command}` writes the study that takes the fewest vendors.", *cost]))
 
 
 def _yaml_text(content, sentences):

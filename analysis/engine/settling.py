@@ -8,62 +8,96 @@ import numpy as np
 from scipy import special
 
 from analysis.engine.comparisons import compared
-from analysis.engine.decisions import mean_decision, pairs_of
-from analysis.engine.guards import cannot_stand, stood
-from analysis.engine.rule import decide, one_sided
-from analysis.methods.crossed_effects import BALANCED, error_over_both
-from analysis.methods.small_samples import FEWEST_LLMS
+from analysis.engine.decisions import mean_decision, pairs_of, surely_beyond
+from analysis.engine.guards import cannot_stand, criterion_of, mean_over_items, stood
+from analysis.engine.rule import decide, no_difference, one_sided
+from analysis.methods.crossed_effects import error_over_both
+from analysis.methods.small_samples import FEWEST_VENDORS
 
 MOST = 2**53  # more could not be counted exactly
+POWERS = (0.5, 0.8)  # how probably it is to be settled
+MIDDLES = (np.arange(200) + 0.5) / 200
 UNREACHABLE = {
+    "needed_vendors": "not_reachable_with_vendors",
     "needed_llms": "not_reachable_with_llms",
     "needed_items": "not_reachable_with_items",
     "needed_trials": "not_reachable_with_trials",
 }
+LLMS_DIFFER = "llms_differ"
 
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """What makes a mean gain of LLMs uncertain.
+    """What makes a mean gain of vendors uncertain; variances are of the criterion, which may be squared.
 
     Attributes
     ----------
-    n_llms : int
-    between, within : float
-        Variance of the true gains of LLMs, and of what the trials and items of an LLM leave uncertain in its gain.
+    n_vendors : int
+    llms_per_vendor : float
+        Harmonic mean, at least 1.
+    between_vendors, between_llms, within : float
+        Variances of the true gains of vendors, and of LLMs of a vendor around them, and of what the trials and items of
+        an LLM leave uncertain in its gain.
     n_items : int or None
         How many, where items are a sample too.
-    over_llms, over_items, rest : float
-        Then the variances of the mean over LLMs and over items, and what counts in both, as of
+    over_vendors, over_items, rest : float
+        Then the variances of the mean over vendors and over items, and what counts in both, as of
         `analysis.methods.crossed_effects.Crossed`.
-    is_balanced : bool
-        Whether each LLM was put each item as often.
+    df_share : float
+        Degrees of freedom over vendors and items, as a share of those that the same variances have where every vendor
+        was put every item.
     """
 
-    n_llms: int
-    between: float
+    n_vendors: int
+    llms_per_vendor: float
+    between_vendors: float
+    between_llms: float
     within: float
     n_items: int | None = None
-    over_llms: float = 0.0
+    over_vendors: float = 0.0
     over_items: float = 0.0
     rest: float = 0.0
-    is_balanced: bool = False
+    df_share: float = 1.0
 
-    def with_llms(self, n_llms):
-        """Return the same of another number of LLMs, which leaves what items alone differ by.
+    @property
+    def variance(self):
+        """Variance of the mean over vendors, on these items."""
+        return (self.between_vendors + (self.between_llms + self.within) / self.llms_per_vendor) / self.n_vendors
+
+    def with_vendors(self, n_vendors):
+        """Return the same of more vendors, with one LLM of each new one, which leaves what items alone differ by.
 
         Parameters
         ----------
-        n_llms : int
+        n_vendors : int
 
         Returns
         -------
         Uncertainty
         """
-        share = self.n_llms / n_llms
+        of_one = n_vendors - self.n_vendors
+        llms_per_vendor = n_vendors / (self.n_vendors / self.llms_per_vendor + of_one)
+        more = replace(self, n_vendors=n_vendors, llms_per_vendor=llms_per_vendor)
+        share = more.variance / self.variance
         over_items = _part_scaled(self.over_items, self.rest, share)
-        over_llms, rest = share * self.over_llms, share * self.rest
-        return replace(self, n_llms=n_llms, over_llms=over_llms, over_items=over_items, rest=rest)
+        return replace(more, over_vendors=share * self.over_vendors, over_items=over_items, rest=share * self.rest)
+
+    def with_llms(self, times):
+        """Return the same with so many times the LLMs of the same vendors.
+
+        What LLMs add on single items counts in the variances over vendors, over items and in the rest alike, so that
+        the one over both falls by it where only the first does.
+
+        Parameters
+        ----------
+        times : float
+
+        Returns
+        -------
+        Uncertainty
+        """
+        more = replace(self, llms_per_vendor=times * self.llms_per_vendor)
+        return replace(more, over_vendors=more.variance / self.variance * self.over_vendors)
 
     def with_more(self, times):
         """Return the same with so many times the items, or trials in each cell where items are no sample.
@@ -77,12 +111,39 @@ class Uncertainty:
         Uncertainty
         """
         n_items = None if self.n_items is None else max(2, round(times * self.n_items))
-        over_llms = _part_scaled(self.over_llms, self.rest, 1 / times)
+        over_vendors = _part_scaled(self.over_vendors, self.rest, 1 / times)
         within, over_items, rest = (part / times for part in (self.within, self.over_items, self.rest))
-        return replace(self, n_items=n_items, within=within, over_llms=over_llms, over_items=over_items, rest=rest)
+        return replace(
+            self, n_items=n_items, within=within, over_vendors=over_vendors, over_items=over_items, rest=rest
+        )
+
+    def error(self, level):
+        """Return the standard error and the degrees of freedom of the mean, of that interval which is wider.
+
+        Parameters
+        ----------
+        level : float
+            One-sided.
+
+        Returns
+        -------
+        tuple of float
+            Over vendors or, where items are a sample too, over vendors and items, as `analysis.engine.guards` has it.
+        """
+        errors = [(math.sqrt(self.variance), self.n_vendors - 1.0)]
+        if self.n_items is not None:
+            variance, df = self.over_both()
+            errors.append((float(np.sqrt(variance)), self.df_share * float(df)))
+        return max(errors, key=lambda one: special.stdtrit(one[1], 1 - level) * one[0])
+
+    def over_both(self):
+        """Return the variance of the mean over vendors and items, and its degrees of freedom were no cell missing."""
+        return error_over_both(
+            self.over_vendors, [self.over_items], [self.rest], self.n_vendors, np.array([self.n_items])
+        )
 
     def half_width(self, level):
-        """Return half the width of the interval of the mean gain, as `analysis.engine.guards` has it.
+        """Return half the width of the wider interval.
 
         Parameters
         ----------
@@ -92,28 +153,130 @@ class Uncertainty:
         Returns
         -------
         float
-            In the unit of the gains.
+            In the unit of the criterion.
         """
-        variance = (self.between + self.within) / self.n_llms
-        half = special.stdtrit(self.n_llms - 1, 1 - level) * math.sqrt(variance)
-        if self.n_items is None:
-            return float(half)
-        variance, df = error_over_both(
-            self.over_llms, [self.over_items], [self.rest], self.n_llms, np.array([self.n_items]),
-            is_balanced=self.is_balanced,
-        )  # fmt: skip
-        return float(max(half, special.stdtrit(df, 1 - level) * np.sqrt(variance)))
+        error, df = self.error(level)
+        return float(special.stdtrit(df, 1 - level) * error)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be settled, and how probably.
+
+    Attributes
+    ----------
+    gain : float
+        Of the criterion, as it is now.
+    level : float
+        One-sided, of the interval that decides.
+    margin : float
+        In the unit of the loss.
+    power : float
+        The probability with which it is to be settled.
+    root : float or None
+        As of `analysis.engine.rule.decide`.
+    forbidden : collection of str
+        Words that settle nothing.
+    """
+
+    gain: float
+    level: float
+    margin: float
+    power: float
+    root: float | None = None
+    forbidden: frozenset | tuple = ()
+
+    def chances(self, uncertainty):
+        """Return how probably each word is decided that would be right, were the gain what it is now.
+
+        Estimates are taken to be normal around the gain, and the interval to be as wide as chance makes it: of an
+        interval that excludes 0 this is the power of Student's t test, by its noncentral distribution.
+
+        Parameters
+        ----------
+        uncertainty : Uncertainty
+
+        Returns
+        -------
+        dict of str to float
+            Of `use` or `avoid`, whichever has the gain's sign, and of `equivalent` where the gain is within the margin.
+
+        References
+        ----------
+        Johnson & Welch (1940), Applications of the non-central t-distribution, Biometrika 31(3/4), 362-389. Phillips
+        (1990), Power of the two one-sided tests procedure in bioequivalence, Journal of Pharmacokinetics and
+        Biopharmaceutics 18(2), 137-144.
+        """
+        error, df = uncertainty.error(self.level)
+        widths = np.sqrt(special.chdtri(df, MIDDLES) / df)  # how wide it is, as often each, by its mean square
+        half = special.stdtrit(df, 1 - self.level) * error * widths
+        sign = -1.0 if self.gain < 0 else 1.0
+        gain = sign * self.gain
+        low, high = sorted(sign * end for end in no_difference(self.margin, self.root))
+
+        def beyond(ends):
+            return special.ndtr((gain - ends) / error)
+
+        chances = {"avoid" if sign < 0 else "use": beyond(np.maximum(half, high - half))} if gain else {}
+        if low < gain < high:
+            chances["equivalent"] = np.maximum(beyond(low + half) - beyond(high - half), 0.0)
+        return {word: float(chance.mean()) for word, chance in chances.items()}
+
+    def word(self, uncertainty):
+        """Return what is decided, were gain and variances what they are now, if anything is decided so probably.
+
+        Parameters
+        ----------
+        uncertainty : Uncertainty
+
+        Returns
+        -------
+        {'use', 'avoid', 'equivalent'} or None
+        """
+        half = uncertainty.half_width(self.level)
+        word = decide(self.gain - half, self.gain + half, margin=self.margin, root=self.root)
+        if word in {"no_evidence", *self.forbidden}:
+            return None
+        chances = self.chances(uncertainty)
+        return word if sum(chances[one] for one in chances.keys() - {*self.forbidden}) >= self.power else None
+
+    def fewest(self, with_number, least):
+        """Return the smallest number with which it is settled, or None.
+
+        Parameters
+        ----------
+        with_number : callable
+            From a number to the Uncertainty with it.
+        least : int
+
+        Returns
+        -------
+        int or None
+            None also where the word that it comes to is one that settles nothing.
+        """
+
+        def is_settled(n, wanted=self):
+            return wanted.word(with_number(n)) is not None
+
+        if "equivalent" not in self.forbidden:
+            return fewest(is_settled, least)
+        # an interval that is to exclude 0 does so from some number on, and with many more it lies within the margin
+        least = fewest(partial(is_settled, wanted=replace(self, margin=0.0)), least)
+        return least and fewest(is_settled, least, step=1.25)
 
 
 def to_settle_rows(questions, ranked, controls, costs, prices):
-    """Say of each open decision over LLMs how many of them, and how many items or trials, would settle it.
+    """Say of each open decision how many vendors, LLMs, and items or trials would settle it, each alone.
 
     Settled is a decision whose interval, as of `analysis.engine.rule`, excludes 0 or lies within the margin, were the
-    mean gain and the variances what they are now. The variance of the mean of G LLMs is (between + within n0 / n) / G,
-    with n trials in each cell (of the baseline too) or n items where there are n0 now; `between` is the variance of the
-    LLMs' gains less the mean of what their trials leave uncertain in them. What it leaves, no number of trials can
-    remove. Where items are a sample too the interval is not narrower than that over LLMs and items, whose variance has
-    a part that no number of LLMs removes. A word that could not stand now (`analysis.engine.guards`) settles nothing.
+    mean gain and the variances what they are now, if it then does so with the probabilities `POWERS`. The variance of
+    the mean of q vendors is (between vendors + (between LLMs + within n0 / n) / h) / q, with h LLMs of a vendor
+    (harmonic mean) and n trials in each cell (of the baseline too) or n items where there are n0 now. `within` is the
+    mean of what the trials of LLMs leave uncertain, `between LLMs` what LLMs of a vendor vary by beyond that, by
+    one-way analysis of variance, and `between vendors` the rest of what vendors vary by: where there is one LLM of
+    each, all that is not of trials.
+    Where items are a sample too the interval is not narrower than that over vendors and items, whose variance has a
+    part that no number of vendors removes. A word that could not stand now (`analysis.engine.guards`) settles nothing.
 
     Parameters
     ----------
@@ -130,16 +293,19 @@ def to_settle_rows(questions, ranked, controls, costs, prices):
     Yields
     ------
     dict
-        Rows of `analysis.methods.power.COLUMNS`: two of each open decision against the control. `needed_llms` counts
-        those that there are, with as many items and trials of each as now; `needed_items` are put to as many LLMs as
-        now, and `needed_trials` are of each LLM, vignette, technique and arm, with as many LLMs as now. `cost_usd` is
-        of what is added to the technique and its control, baselines not included.
+        Rows of `analysis.methods.power.COLUMNS`: three for each of `POWERS`, of each open decision against the control.
+        `needed_vendors` counts those that there are, with one LLM of each new one; `needed_llms` are of the same
+        vendors; `needed_items` are put to as many LLMs as now, and `needed_trials` are of each LLM, vignette, technique
+        and arm. `cost_usd` is of what is added to the technique and its control, baselines not included.
+
+    References
+    ----------
+    Searle, Casella & McCulloch (1992), Variance Components, section 3.6, for the variances of unequal groups.
     """
     usd = cache(partial(_usd, costs, prices))
     for question in questions:
         study, basis = question.keys["study"], question.basis
-        gains, n_by_kind = compared(basis, pairs_of(question, ranked, controls))
-        n_comparisons = n_by_kind["control"]
+        gains, n_comparisons = compared(basis, pairs_of(question, ranked, controls))
         for pair, by_llm in gains.items():
             if pair.kind != "control" or not by_llm.llms:
                 continue
@@ -147,14 +313,13 @@ def to_settle_rows(questions, ranked, controls, costs, prices):
             row, _ = stood(row, by_llm, basis)
             if row["decision"] != "no_evidence":
                 continue
-            level = one_sided(n_comparisons)
             per_trial = sum(usd(study, name) for name in (pair.technique, pair.control))
-            keys = question.keys | {"technique_a": pair.technique, "technique_b": pair.control, "alpha": 2 * level}
-            reason = next((code for code in codes if code in ("one_llm", "zero_variance")), None)
-            yield from (keys | columns for columns in _settling(row, by_llm, basis, level, per_trial, reason))
+            alpha = 2 * one_sided(n_comparisons)
+            keys = question.keys | {"technique_a": pair.technique, "technique_b": pair.control, "alpha": alpha}
+            yield from (keys | columns for columns in _settling(row, codes, by_llm, basis, per_trial))
 
 
-def fewest(is_enough, least):
+def fewest(is_enough, least, *, step=2):
     """Return the smallest count from `least` on that is enough, if more always are where fewer are.
 
     Parameters
@@ -162,6 +327,8 @@ def fewest(is_enough, least):
     is_enough : callable
         From a count to bool.
     least : int
+    step : float
+        By how many times the count is raised until it is enough: what is enough for no longer is passed over.
 
     Returns
     -------
@@ -170,7 +337,7 @@ def fewest(is_enough, least):
     """
     low, high = least - 1, least
     while not is_enough(high):
-        low, high = high, 2 * high
+        low, high = high, max(high + 1, int(step * high))
         if high > MOST:
             return None
     while high - low > 1:
@@ -179,153 +346,151 @@ def fewest(is_enough, least):
     return high
 
 
-def needed_llms(gain, uncertainty, *, level, margin, forbidden=()):
-    """Return the fewest LLMs that settle a mean gain, at least `FEWEST_LLMS` and more than now, or None.
+def needed_vendors(wanted, now):
+    """Return the fewest vendors that settle a mean gain, at least `FEWEST_VENDORS` and more than now, or None.
 
     Parameters
     ----------
-    gain : float
-    uncertainty : Uncertainty
-        As it is now.
-    level : float
-        One-sided.
-    margin : float
-    forbidden : collection of str
-        Words that settle nothing.
+    wanted : Wanted
+    now : Uncertainty
 
     Returns
     -------
     int or None
         None where no number does.
     """
-    least = max(FEWEST_LLMS, uncertainty.n_llms + 1)
-    return _needed(gain, uncertainty.with_llms, least, level, margin, forbidden)
+    return wanted.fewest(now.with_vendors, max(FEWEST_VENDORS, now.n_vendors + 1))
 
 
-def needed_more(gain, uncertainty, n_now, *, level, margin, forbidden=()):
-    """Return the fewest items, or trials of a cell, that settle a mean gain of as many LLMs as now.
+def needed_llms(wanted, now, n_now):
+    """Return the fewest LLMs of the same vendors that settle a mean gain.
 
     Parameters
     ----------
-    gain : float
-    uncertainty : Uncertainty
-        As it is now.
-    n_now : float
-        The items, or the trials of a cell, that there are.
-    level : float
-        One-sided.
-    margin : float
-    forbidden : collection of str
-        Words that settle nothing.
+    wanted : Wanted
+    now : Uncertainty
+    n_now : int
+        The LLMs that there are.
 
     Returns
     -------
     int or None
-        At least 2 and more than now; None where what LLMs differ by is too much for so few, or there are fewer than
-        `FEWEST_LLMS`.
+        More than now; None where what vendors differ by is too much, or there are fewer than `FEWEST_VENDORS`.
     """
-    if uncertainty.n_llms < FEWEST_LLMS:
+    if now.n_vendors < FEWEST_VENDORS:
         return None
-    least = max(2, math.floor(n_now) + 1)
-    return _needed(gain, lambda n: uncertainty.with_more(n / n_now), least, level, margin, forbidden)
+    return wanted.fewest(lambda n: now.with_llms(n / n_now), n_now + 1)
 
 
-def settles(gain, uncertainty, *, level, margin):
-    """Return what is decided of a mean gain that is so uncertain.
+def needed_more(wanted, now, n_now):
+    """Return the fewest items, or trials of a cell, that settle a mean gain of as many LLMs as now.
 
     Parameters
     ----------
-    gain : float
-    uncertainty : Uncertainty
-    level : float
-        One-sided.
-    margin : float
-        In the unit of the gain.
+    wanted : Wanted
+    now : Uncertainty
+    n_now : float
+        The items, or the trials of a cell, that there are.
 
     Returns
     -------
-    {'use', 'avoid', 'equivalent'} or None
-        None where it is open.
+    int or None
+        At least 2 and more than now; None where what vendors and LLMs differ by is too much for so few, or there are
+        fewer than `FEWEST_VENDORS`.
     """
-    half = uncertainty.half_width(level)
-    decision = decide(gain - half, gain + half, margin=margin)
-    return None if decision == "no_evidence" else decision
+    if now.n_vendors < FEWEST_VENDORS:
+        return None
+    return wanted.fewest(lambda n: now.with_more(n / n_now), max(2, math.floor(n_now) + 1))
 
 
-def uncertainty(gains, mean):
-    """Return what makes a mean gain of LLMs uncertain.
+def uncertainty(gains, mean=None):
+    """Return what makes a mean gain of vendors uncertain.
 
     Parameters
     ----------
     gains : Gains
-    mean : Crossed or None
-        The mean over LLMs and items, where items are a sample too.
+        Of two vendors or more.
+    mean : Crossed, optional
+        The mean over vendors and items, where items are a sample too.
 
     Returns
     -------
     Uncertainty
+        Its parts add up to the variance that vendors have.
     """
-    variance = float(gains.values.var(ddof=1))
-    within = min(float(gains.variances.mean()), variance)  # no more is to be won than there is
-    now = Uncertainty(len(gains.llms), variance - within, within)
-    if not mean:
+    by_vendor = gains.by_vendor(gains.values)
+    _, vendor, n_llms = np.unique(gains.vendors, return_inverse=True, return_counts=True)
+    each, df = 1 / (1 / n_llms).mean(), len(vendor) - len(n_llms)
+    left = each * float(by_vendor.var(ddof=1))
+    # no more is to be won than there is
+    within = min(each * float((gains.by_vendor(gains.variances) / n_llms).mean()), left)
+    squares = (gains.values - by_vendor[vendor]) ** 2 - (1 - 1 / n_llms[vendor]) * gains.variances
+    between_llms = min(max(float(squares.sum()) / df, 0.0), left - within) if df else 0.0
+    between_vendors = (left - within - between_llms) / each
+    now = Uncertainty(len(by_vendor), float(each), between_vendors, between_llms, within)
+    if mean is None:
         return now
-    llms, items = ((level.standard_error or 0.0) ** 2 for level in (mean.over_llms, mean.over_items))
-    is_balanced = mean.method == BALANCED
-    return replace(now, n_items=mean.n_items, over_llms=llms, over_items=items, rest=mean.rest, is_balanced=is_balanced)
+    over_vendors, over_items = ((level.standard_error or 0.0) ** 2 for level in (mean.over_llms, mean.over_items))
+    now = replace(now, n_items=mean.n_items, over_vendors=over_vendors, over_items=over_items, rest=mean.rest)
+    return replace(now, df_share=mean.both.df / float(now.over_both()[1]))
 
 
-def _needed(gain, with_number, least, level, margin, forbidden):
-    """The fewest that settle it; None also where the word that they come to is one that settles nothing."""
-    # where no difference is not to be said, an interval that excludes 0 is enough, and one within no margin is not
-    width = 0.0 if "equivalent" in forbidden else margin
-
-    def is_enough(n):
-        return settles(gain, with_number(n), level=level, margin=width) not in {None, *forbidden}
-
-    n = fewest(is_enough, least)
-    return n if n and settles(gain, with_number(n), level=level, margin=margin) not in forbidden else None
-
-
-def _settling(row, gains, basis, level, usd_per_trial, reason):
-    """Return the two rows of an open decision."""
-    n_llms, gain = len(gains.llms), float(row["gain"])
+def _settling(row, codes, gains, basis, usd_per_trial):
+    """Yield the rows of an open decision."""
+    n_llms, n_vendors, level = len(gains.llms), row["n_vendors"], one_sided(row["n_comparisons"])
     shared = {
-        "design": "to_settle", "level": "llm", "row_set": "accepted", "baseline_scope": "pooled", "gain": gain,
-        "n_llms": n_llms, "n_trials": gains.n_trials, "method": row["method"],
+        "design": "to_settle", "level": "vendor", "row_set": "accepted", "baseline_scope": "pooled",
+        "gain": float(row["gain"]), "n_llms": n_llms, "n_vendors": n_vendors, "n_trials": gains.n_trials,
+        "method": row["method"],
     }  # fmt: skip
-    mean = basis.items and basis.items.over_both(basis.items.gain(row["technique"], row["control"]))
+    mean = mean_over_items(row, gains, basis) if basis.items else None
     quantity = "needed_items" if mean else "needed_trials"
+    reason = "one_vendor" if n_vendors < 2 else "zero_variance" if "zero_variance" in codes else None
     if reason:
-        yield from (shared | {"quantity": name, "reason": reason} for name in ("needed_llms", quantity))
+        for power in POWERS:
+            for name in ("needed_vendors", "needed_llms", quantity):
+                yield shared | {"quantity": name, "power": power, "reason": reason}
         return
     now = uncertainty(gains, mean)
-    shared |= {"between_variance": now.between, "within_variance": now.within}
+    shared |= {
+        "between_vendors_variance": now.between_vendors, "between_llms_variance": now.between_llms,
+        "within_variance": now.within,
+    }  # fmt: skip
     n_now = mean.n_items if mean else gains.n_trials / (2 * basis.n_arms * int(gains.used.sum()))
     shared |= {"n_trials_per_cell": n_now} if not mean else {
-        "n_items": n_now, "over_llms_variance": now.over_llms, "over_items_variance": now.over_items,
+        "n_items": n_now, "over_vendors_variance": now.over_vendors, "over_items_variance": now.over_items,
         "rest_variance": now.rest,
     }  # fmt: skip
-    options, guards = {"level": level, "margin": basis.margin}, cannot_stand(row, gains, basis)
+    gain, _, _, root = criterion_of(row, gains)
+    guards = cannot_stand(row, gains, basis)
+    if surely_beyond(gains, basis, row["n_comparisons"]):
+        guards = {"equivalent": LLMS_DIFFER} | guards
+    # how many there are, what more of them cost in trials of all LLMs, what they leave uncertain, and the search
     searches = {
-        "needed_llms": (n_llms, now.with_llms, partial(needed_llms, gain, now, **options)),
-        quantity: (n_now, lambda n: now.with_more(n / n_now), partial(needed_more, gain, now, n_now, **options)),
+        "needed_vendors": (n_vendors, 1 / n_llms, now.with_vendors, needed_vendors),
+        "needed_llms": (n_llms, 1 / n_llms, lambda n: now.with_llms(n / n_llms), partial(needed_llms, n_now=n_llms)),
+        quantity: (n_now, 1 / n_now, lambda n: now.with_more(n / n_now), partial(needed_more, n_now=n_now)),
     }
-    for name, (count, with_number, search) in searches.items():
-        needed = search(forbidden=guards)
-        if needed is None:
-            unguarded = search() if guards else None
-            # without a gain and without a margin no number is enough
-            hopeless = name == "needed_llms" and not mean
-            reason = "effect_too_small" if hopeless else UNREACHABLE[name]
-            if unguarded:
-                reason = guards.get(settles(gain, with_number(unguarded), **options), reason)
-            yield shared | {"quantity": name, "reason": reason}
-            continue
-        wanted = with_number(needed)
-        reached = {"half_width": wanted.half_width(level), "settles": settles(gain, wanted, **options)}
-        cost = _cost(needed / count, gains.n_trials, usd_per_trial)
-        yield shared | {"quantity": name, name: needed, **reached, **cost}
+    for power in POWERS:
+        wanted = Wanted(float(gain), level, basis.margin, power, None if root is None else float(root), (*guards,))
+        for name, (count, of_one, with_number, search) in searches.items():
+            columns = shared | {"quantity": name, "power": power}
+            needed = search(wanted, now)
+            if needed is None:
+                yield columns | {"reason": _why_none(name, wanted, guards, mean, now, search, with_number)}
+                continue
+            then = with_number(needed)
+            columns |= {name: needed, "half_width": then.half_width(level), "settles": wanted.word(then)}
+            yield columns | _cost((needed - count) * of_one, gains.n_trials, usd_per_trial)
+
+
+def _why_none(name, wanted, guards, mean, now, search, with_number):
+    """The code of why no number settles it: what does not let stand the word that it would come to, if that is it."""
+    unguarded = replace(wanted, forbidden=())
+    if guards and (needed := search(unguarded, now)):
+        return next(guards[word] for word in unguarded.chances(with_number(needed)) if word in guards)
+    # without a gain and without a margin no number is enough
+    return "effect_too_small" if name == "needed_vendors" and not mean else UNREACHABLE[name]
 
 
 def _part_scaled(variance, rest, share):
@@ -333,11 +498,11 @@ def _part_scaled(variance, rest, share):
     return max(variance - rest, 0.0) + share * min(variance, rest)
 
 
-def _cost(times, n_trials, usd_of_one_each):
-    """Return the cost of so many times the trials, less those that there are; half of them are of the control."""
+def _cost(more, n_trials, usd_of_one_each):
+    """Return the cost of so many more times the trials that there are; half of them are of the control."""
     if math.isnan(usd_of_one_each):
         return {"reason": "cost_unknown"}
-    return {"cost_usd": (times - 1) * n_trials / 2 * usd_of_one_each}
+    return {"cost_usd": more * n_trials / 2 * usd_of_one_each}
 
 
 def _usd(costs, prices, study, technique):

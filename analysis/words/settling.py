@@ -1,23 +1,30 @@
-"""What would settle what is open, by LLMs, items or trials, and what that costs."""
+"""What would settle what is open, by vendors, LLMs, items or trials, and what that costs."""
 
 from analysis.words.codes import listed
 
 DOES = {"use": "helps", "avoid": "harms", "equivalent": "makes no difference"}
+OFTEN = {0.5: "about every second time", 0.8: "four times in five"}
 UNREACHABLE = {
-    "not_reachable_with_trials": "More trials of the {noun}s asked would not settle {names}",
-    "not_reachable_with_llms": "More {noun}s on the same items would not settle {names}",
-    "not_reachable_with_items": "More items put to the same {noun}s would not settle {names}",
+    "not_reachable_with_vendors": "more vendors on the same items",
+    "not_reachable_with_llms": "more {noun}s of the same vendors",
+    "not_reachable_with_items": "more items put to the same {noun}s",
+    "not_reachable_with_trials": "more trials of the {noun}s asked",
 }
 # what `analysis.engine.guards` does not let stand, however sure it were
 FORBIDDEN = {
     "bias_reversed": "of what turns the bias round neither “use” nor “no difference” is said",
     "bias_moved": "of what moves the bias of an LLM by more than the margin “no difference” is not said",
     "judge_errors_counted": "with what judges get wrong in a share, “no difference” is not said of it",
+    "llms_differ": "where an LLM asked surely gains or loses more than the margin, “no difference” is not said",
 }
+SECOND_LOOK = (
+    "Answers of {study} were looked at already: to decide again when more of them are there is a second look, which "
+    "costs error (5 % are not held) unless the looks were declared before the first answer."
+)
 
 
 def settling(rows, name_of, noun, *, is_cost_known_elsewhere=False):
-    """Say what would settle each open decision, the smallest number first.
+    """Say what would settle each open decision, the smallest number first, every second time and four times in five.
 
     Parameters
     ----------
@@ -28,63 +35,104 @@ def settling(rows, name_of, noun, *, is_cost_known_elsewhere=False):
     noun : str
         What those are called who answered.
     is_cost_known_elsewhere : bool, optional
-        Whether it is said beside this what more LLMs cost.
+        Whether it is said beside this what more vendors cost.
 
     Returns
     -------
     str or None
         None where no number would.
     """
-    units = {"needed_llms": f"more {noun}", "needed_items": "more item", "needed_trials": "trials in each cell"}
-    ways, unreachable, forbidden, costs = {quantity: [] for quantity in units}, {}, {}, []
+    said, sentences = {}, []
+    for power, often in OFTEN.items():
+        of_power = [row for row in rows if row["power"] == power]
+        if ways := _ways(of_power, name_of, noun, is_cost_known_elsewhere):
+            start = often.capitalize() if sentences else f"What would settle it {often}, if gains stay as they are"
+            sentences.append(f"{start}: {'. '.join([*ways, *_lacking(of_power, name_of, noun, said)])}.")
+    if sentences and not is_cost_known_elsewhere and any(_is_unpriced(row) for row in rows):
+        sentences.append("What that costs is not known.")
+    sentences += _barred([row for row in rows if row["power"] == min(OFTEN)], name_of, noun)
+    return " ".join(sentences) or None
+
+
+def _ways(rows, name_of, noun, is_cost_known_elsewhere):
+    """What each number of more vendors, LLMs, items or trials would show."""
+    units = {
+        "needed_vendors": f"more vendor{{s}} with one {noun}{{each}}",
+        "needed_llms": f"more {noun}{{s}} of the same vendors",
+        "needed_items": "more item{s}",
+        "needed_trials": "trials in each cell",
+    }
+    now = {"needed_vendors": "n_vendors", "needed_llms": "n_llms", "needed_items": "n_items"}
+    ways = []
+    for quantity, unit in units.items():
+        found = []
+        for row in rows:
+            if row["quantity"] != quantity or row[quantity] is None:
+                continue
+            is_told = row["cost_usd"] is None or (quantity == "needed_vendors" and is_cost_known_elsewhere)
+            usd = "" if is_told else f" ({row['cost_usd']:,.2f} USD)"
+            n_more = max(row[quantity] - (row[now[quantity]] if quantity in now else 0), 0)
+            found.append((n_more, usd, f"that {name_of(row)} {DOES[row['settles']]}"))
+        if found:
+            (fewest, usd, shows), *others = sorted(found)
+            is_many = fewest != 1
+            first = f"{fewest:,} {unit.format(s='s' * is_many, each=' each' * is_many)}{usd} would show {shows}"
+            ways.append(", ".join([first, *(f"{number:,}{cost} {that}" for number, cost, that in others)]))
+    return ways
+
+
+def _lacking(rows, name_of, noun, said):
+    """What would not settle which decisions, where that was not said before."""
+    codes = {}
     for row in rows:
-        quantity, needed = row["quantity"], row[row["quantity"]]
-        if needed is None:
-            for code in (row["reason"] or "").split("; "):
-                if code in UNREACHABLE:
-                    unreachable.setdefault(code, []).append(name_of(row))
-                if code in FORBIDDEN:
-                    forbidden.setdefault((quantity, code), []).append(name_of(row))
-            continue
-        costs.append(row["cost_usd"])
-        is_shown = row["cost_usd"] is not None and not (quantity == "needed_llms" and is_cost_known_elsewhere)
-        usd = f" ({row['cost_usd']:,.2f} USD)" if is_shown else ""
-        now = {"needed_llms": row["n_llms"], "needed_items": row["n_items"]}.get(quantity, 0)
-        ways[quantity].append((max(needed - now, 0), usd, f"that {name_of(row)} {DOES[row['settles']]}"))
-    parts = []
-    for quantity, of_quantity in ways.items():
-        if of_quantity:
-            (fewest, usd, shows), *others = sorted(of_quantity)
-            plural = "s" if quantity != "needed_trials" and fewest != 1 else ""
-            rest = [f"{number:,}{cost} {that}" for number, cost, that in others]
-            parts.append(", ".join([f"{fewest:,} {units[quantity]}{plural}{usd} would show {shows}", *rest]))
-    things = {"needed_llms": f"{noun}s", "needed_items": "items", "needed_trials": "trials"}
-    barred = [
-        f"No number of {things[quantity]} would settle {listed(names, 'or')}: {FORBIDDEN[code]}"
-        for (quantity, code), names in forbidden.items()
-    ]
-    if not parts:
-        return f"{'. '.join(barred)}." if barred else None
-    for code, text in UNREACHABLE.items():
-        if code in unreachable:
-            parts.append(text.format(noun=noun, names=listed(unreachable[code], "or")))
-    if None in costs and not is_cost_known_elsewhere:
-        parts.append("What that costs is not known")
-    parts += barred
-    return f"What would settle it about every second time, if gains stay as they are: {'. '.join(parts)}."
+        for code in _codes(row):
+            if code in UNREACHABLE and code not in said.setdefault(name_of(row), set()):
+                said[name_of(row)].add(code)
+                codes.setdefault(name_of(row), []).append(code)
+    names = {}
+    for name, of_name in codes.items():
+        names.setdefault(tuple(code for code in UNREACHABLE if code in of_name), []).append(name)
+    for of_names, those in names.items():
+        first, *others = [UNREACHABLE[code].format(noun=noun) for code in of_names]
+        whole = f"neither {first} nor {' nor '.join(others)} would" if others else f"{first} would not"
+        yield f"{whole[0].upper()}{whole[1:]} settle {listed(those, 'or')}"
 
 
-def over_llms(way, n_more, others, what):
-    """Say how many LLMs would settle a decision, and whether trials or items of those that were asked could.
+def _barred(rows, name_of, noun):
+    """Which decisions no number settles, and why."""
+    things = {
+        "needed_vendors": "vendors", "needed_llms": f"{noun}s", "needed_items": "items", "needed_trials": "trials",
+    }  # fmt: skip
+    quantities, names = {}, {}
+    for row in rows:
+        for code in _codes(row):
+            if code in FORBIDDEN:
+                quantities.setdefault((code, name_of(row)), set()).add(row["quantity"])
+    for (code, name), of_name in quantities.items():
+        those = tuple(thing for quantity, thing in things.items() if quantity in of_name)
+        names.setdefault((code, those), []).append(name)
+    for (code, those), of_those in names.items():
+        yield f"No number of {listed(those, 'or')} would settle {listed(of_those, 'or')}: {FORBIDDEN[code]}."
+
+
+def _codes(row):
+    return (row["reason"] or "").split("; ")
+
+
+def _is_unpriced(row):
+    return row[row["quantity"]] is not None and row["cost_usd"] is None
+
+
+def over_vendors(way, others, what):
+    """Say how many vendors would settle a decision, and whether LLMs of those asked, trials or items could.
 
     Parameters
     ----------
     way : dict
-        The row of `inference.power` on the LLMs that it takes.
-    n_more : int
-        How many of them were not asked.
+        What `inference.power` has on the vendors that it takes: `needed` and `needed_surely` for every second time and
+        for four times in five, with `gain, n_llms, n_vendors, settles, reason`.
     others : list of dict
-        Those on the trials or items that it takes.
+        The same on LLMs of the same vendors, and on trials or items, each with its `quantity`.
     what : str
         What is to be settled.
 
@@ -92,23 +140,12 @@ def over_llms(way, n_more, others, what):
     -------
     str
     """
-    if not way["needed_llms"]:
+    if not way["needed"]:
         return (
-            f"How many LLMs settle {what} ({_now(way)}) cannot be said from these ({way['reason']}); nothing is "
+            f"How many vendors settle {what} ({_now(way)}) cannot be said from these ({way['reason']}); nothing is "
             "decided of fewer than five."
         )
-    beside = "more trials of the LLMs that were asked cannot"
-    for other in others:
-        if other["needed_trials"]:
-            beside = f"so could {_trials(other)}"
-        elif other["needed_items"]:
-            beside = f"so could {other['needed_items']:,} items put to each LLM instead of {other['n_items']:,}"
-        elif other["quantity"] == "needed_items":
-            beside = "more items put to the LLMs that were asked cannot"
-    return (
-        f"To settle {what} ({_now(way)}): {way['needed_llms']:,} LLMs in all, {n_more:,} more; {beside}. Were "
-        f"the gain to stay, the decision would be `{way['settles']}` about every second time."
-    )
+    return f"To settle {what} ({_now(way)}): {'; '.join([_enough(way), *map(_enough, others)])}. {_decided(way)}"
 
 
 def over_trials(way, what):
@@ -117,7 +154,7 @@ def over_trials(way, what):
     Parameters
     ----------
     way : dict
-        The row of `inference.power` on the trials that it takes.
+        What `inference.power` has on the trials that it takes, as of `over_vendors`.
     what : str
         What is to be settled.
 
@@ -125,10 +162,7 @@ def over_trials(way, what):
     -------
     str
     """
-    return (
-        f"To settle {what} ({_now(way)}): {_trials(way)}; were the gain to stay, the decision would be "
-        f"`{way['settles']}` about every second time."
-    )
+    return f"To settle {what} ({_now(way)}): {_enough(way)}. {_decided(way)}"
 
 
 def cost_of_llms(n_llms, usd, techniques, *, is_recorded):
@@ -157,17 +191,17 @@ def cost_of_llms(n_llms, usd, techniques, *, is_recorded):
     )
 
 
-def on_the_study(content, n_new, n_missing, study, *, is_recorded):
+def on_the_study(content, n_new_vendors, n_missing, study, *, is_recorded):
     """Say whom a study file lacks, and whether its answers are counted with those that are there.
 
     Parameters
     ----------
     content : dict
         The `study` that it is.
-    n_new : int
-        LLMs that it asks and that were not asked before.
+    n_new_vendors : int
+        Vendors that it asks and that were not asked before.
     n_missing : int
-        LLMs that have to be named.
+        Vendors of which LLMs have to be named.
     study : str
         Of which study it settles a decision.
     is_recorded : bool
@@ -178,26 +212,46 @@ def on_the_study(content, n_new, n_missing, study, *, is_recorded):
     str
     """
     if n_missing:
-        yield (
-            f"This study asks {n_new:,} of them: {n_missing:,} more are missing; name them, each with "
-            "--llm vendor/name."
-        )
+        asked = f"{n_new_vendors:,} new vendor{'s' * (n_new_vendors != 1)}"
+        lacking = f"{n_missing:,} more {'are' if n_missing > 1 else 'is'} missing"
+        yield f"This study asks {asked}: {lacking}; name an LLM of each with --llm vendor/name."
     if is_recorded:
         yield (
             f"{study} was recorded without its prompts: this is a study of its own, {content['study']}, which asks "
             "bais's words of the vignette, and its answers are not counted with the recorded ones."
         )
     else:
-        yield (f"The file names all that {study} had, so that its answers go on counting; only what is new is asked.")
+        yield f"The file names all that {study} had, so that its answers go on counting; only what is new is asked."
+        yield SECOND_LOOK.format(study=study)
 
 
-def _trials(way):
-    """Say how many trials a cell takes."""
-    return (
-        f"{way['needed_trials']:,} trials of each LLM, vignette, technique and arm instead of "
-        f"{way['n_trials_per_cell']:.0f}"
-    )
+def _enough(way):
+    """Say how many are enough every second time, and four times in five, or that no number is."""
+    things, lack = {
+        "needed_vendors": ("vendors in all, with one LLM of each new one,", "more vendors"),
+        "needed_llms": ("LLMs in all of the same vendors", "more LLMs of the same vendors"),
+        "needed_trials": (
+            "trials of each LLM, vignette, technique and arm instead of {n_trials_per_cell:.0f}",
+            "more trials of the LLMs that were asked",
+        ),
+        "needed_items": ("items put to each LLM instead of {n_items:,}", "more items put to the LLMs that were asked"),
+    }[way["quantity"]]
+    half, most = OFTEN.values()
+    if not way["needed"]:
+        return f"{lack} cannot"
+    of_things = f"{way['needed']:,} {things.format_map(way)}"
+    if way["needed"] == way["needed_surely"]:
+        return f"{of_things} would do {most}"
+    return f"{of_things} would do {half}, {f'{n:,}' if (n := way['needed_surely']) else 'no number'} {most}"
+
+
+def _decided(way):
+    return f"Were the gain to stay, the decision would be `{way['settles']}`."
 
 
 def _now(way):
-    return f"now {way['gain']:+.1f} with {way['n_llms']} LLM{'s' * (way['n_llms'] > 1)}"
+    return f"now {way['gain']:+.1f} with {_counted(way['n_llms'], 'LLM')} of {_counted(way['n_vendors'], 'vendor')}"
+
+
+def _counted(n, noun):
+    return f"{n:,} {noun}{'s' * (n != 1)}"

@@ -23,7 +23,13 @@ def model(dbt, session):
     printed = "quantity = 'percent_of_baseline_cohens_d' and comparison = '='"
     by_study = {
         "responses": responses_to_anchors(dbt.ref("counts"), f"response_source = '{response_source}'"),
-        **declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts")),
+        **declared_counts(
+            dbt.ref("counts"),
+            dbt.ref("stg_paradigms"),
+            dbt.ref("stg_paradigm_contrasts"),
+            dbt.ref("int_vendors"),
+            dbt.ref("int_baseline_prompts"),
+        ),
     }
     shared = {
         "techniques": dbt.ref("int_techniques_defined"),

@@ -6,6 +6,7 @@ import json
 import duckdb
 import pytest
 
+from analysis.words.settling import settling as would_settle
 from bais.main import main
 from bais.places import asked
 from bais.settle import next_study
@@ -16,7 +17,8 @@ from ingest.studies.study import load_study, parse_study
 from tests.tools.contracts import insert, make_tables
 
 RELATIONS = (
-    "raw.batches", "raw.items", "seeds.llm_aliases", "seeds.llms", "seeds.prices", "staging.stg_paradigms",
+    "raw.batches", "raw.items", "seeds.llm_aliases", "seeds.llms", "seeds.prices", "seeds.routers",
+    "staging.stg_paradigms",
     "marts.trials", "inference.decisions", "inference.power",
 )  # fmt: skip
 OWN = """
@@ -67,13 +69,13 @@ def settling(tmp_path, monkeypatch):
     with duckdb.connect(str(path)) as warehouse:
         make_tables(warehouse, *RELATIONS)
         insert(warehouse, "seeds.llm_aliases", alias="b-alias", llm="vendor/b")
-        for llm, provider in (("vendor/a", "A"), ("vendor/b", "B"), ("vendor/c", "C"), ("sim/x", "simulated")):
-            insert(warehouse, "seeds.llms", llm=llm, provider=provider, is_askable=True)
-        insert(warehouse, "seeds.llms", llm="vendor/base", provider="D", is_askable=False)
+        for llm, vendor in (("vendor/a", "A"), ("vendor/b", "B"), ("vendor/c", "C"), ("sim/x", "sim/x")):
+            insert(warehouse, "seeds.llms", llm=llm, vendor=vendor, is_askable=True)
+        insert(warehouse, "seeds.llms", llm="vendor/base", vendor="D", is_askable=False)
         insert(warehouse, "seeds.prices", llm="vendor/c", usd_per_million_tokens_in=1.0)
 
     def fill(table, **of):
-        of = ({"paradigm": "anchoring"} if not table.startswith("raw.") else {}) | of
+        of = ({"paradigm": "anchoring"} if not table.startswith(("raw.", "seeds.")) else {}) | of
         with contextlib.closing(duckdb.connect(str(path))) as warehouse:
             insert(warehouse, table, **of)
 
@@ -96,6 +98,8 @@ def archive(fill, *, study="archive", domain="judicial", vignette="shoplifting",
         technique=technique,
         control="sacd_initial",
         comparison="control",
+        goal="displacement",
+        is_primary=True,
     )
     fill(
         "inference.decisions",
@@ -107,10 +111,13 @@ def archive(fill, *, study="archive", domain="judicial", vignette="shoplifting",
     )
 
 
-def way(fill, quantity="needed_llms", *, study="archive", domain="judicial", technique="sacd", **of):
-    known = {"settles": "use", "gain": 9.0, "n_llms": 1, "n_trials_per_cell": 45.0, "reason": None}
+def way(fill, quantity="needed_vendors", *, study="archive", domain="judicial", technique="sacd", surely=None, **of):
+    """What settles it every second time, and four times in five: as many more, unless `surely` says how many."""
+    known = {"settles": "use", "gain": 9.0, "n_llms": 1, "n_vendors": 1, "n_trials_per_cell": 45.0, "reason": None}
     keys = {"study": study, "domain": domain, "technique_a": technique, "design": "to_settle", "goal": "displacement"}
-    fill("inference.power", **keys | known | of, quantity=quantity)
+    for power, more in ((0.5, {}), (0.8, {quantity: surely} if surely else {})):
+        fill("inference.power", **keys | known | of | more, quantity=quantity, power=power)
+    fill("inference.decisions", study=study, domain=domain, goal="displacement", is_primary=True)
 
 
 def planned(capsys, *arguments):
@@ -133,10 +140,10 @@ def following(domain, goal="displacement"):
 
 def test_recorded_trials_without_prompts_are_asked_anew_in_a_study_of_its_own(settling, capsys, golden):
     archive(settling)
-    way(settling, needed_llms=3)
+    way(settling, needed_vendors=2, surely=3)
     code, out, _ = planned(capsys, "--to-settle", "judicial")
     assert code == 0
-    golden(out, "3 LLMs", "2 more")
+    golden(out, "2 vendors", "3 four times in five", "1 LLM of 1 vendor")
     golden(out, "the decision", "`use`")
     study = load_study("archive-judicial.yaml")
     assert study.study == "archive-judicial"
@@ -163,20 +170,42 @@ def test_one_llm_that_nobody_asked_is_asked(settling, capsys):
 
 def test_it_is_said_how_many_llms_have_to_be_named(settling, capsys, golden):
     archive(settling)
-    way(settling, needed_llms=30)
+    way(settling, needed_vendors=20, surely=30)
     out = planned(capsys, "--to-settle", "judicial", "--out", "x.yaml")[1]
-    golden(out, "27")
+    golden(out, "2 new vendors", "27")
     assert len(load_study("x.yaml").llms) == 3
     golden(refused(capsys, "--to-settle", "judicial", "--out", "x.yaml"), "x.yaml")
 
 
-def test_a_study_that_bais_asked_is_asked_as_it_was(settling, capsys):
+def test_new_vendors_are_asked_first_and_one_llm_of_each_before_a_second(settling, capsys):
+    for llm, vendor in (("vendor/a2", "A"), ("vendor/b1", "B"), ("vendor/d", "D"), ("vendor/a0", "A")):
+        settling("seeds.llms", llm=llm, vendor=vendor, is_askable=True)
+    archive(settling)
+    asked = ["vendor/c", "vendor/b", "vendor/d", "vendor/b1", "vendor/a0", "vendor/a2"]  # a price is known of c
+    way(settling, needed_vendors=2, surely=6)
+    assert planned(capsys, "--to-settle", "judicial")[0] == 0
+    assert [llm.llm for llm in load_study("archive-judicial.yaml").llms] == ["vendor/a", *asked[:5]]
+
+
+def test_llms_that_nobody_listed_count_as_one_vendor_behind_whatever_router(settling, capsys, golden):
+    settling("seeds.routers", router="openrouter")
+    archive(settling)
+    way(settling, needed_vendors=5)
+    named = ("--llm", "openrouter/vendor/b", "--llm", "own/x", "--llm", "own/y", "--llm", "openrouter/vendor/a")
+    out = planned(capsys, "--to-settle", "judicial", *named)[1]
+    golden(" ".join(out.split()), "2 new vendors", "2 more are missing")
+    golden(" ".join(out.split()), "own/x", "own/y", "listed by nobody")
+
+
+def test_a_study_that_bais_asked_is_asked_as_it_was(settling, capsys, golden):
     definition = json.dumps(parse_study(OWN).model_dump(mode="json", exclude_none=True))
     settling("raw.batches", study="own", definition=definition, loaded_at="2026-01-01")
     archive(settling, study="own", domain="traffic", vignette="fine", technique="sleep_on_it")
-    way(settling, study="own", domain="traffic", technique="sleep_on_it", needed_llms=2)
-    way(settling, "needed_trials", study="own", domain="traffic", technique="sleep_on_it", needed_trials=101)
-    assert planned(capsys, "--to-settle", "traffic")[0] == 0
+    way(settling, study="own", domain="traffic", technique="sleep_on_it", needed_vendors=2)
+    way(settling, "needed_trials", study="own", domain="traffic", technique="sleep_on_it", needed_trials=60, surely=101)
+    code, out, _ = planned(capsys, "--to-settle", "traffic")
+    assert code == 0
+    golden(" ".join(out.split()), "second look")
     before, study = parse_study(OWN), load_study("own-traffic.yaml")
     # what a file names no more would count no more
     assert (study.vignettes, study.techniques) == (before.vignettes, before.techniques)
@@ -184,7 +213,9 @@ def test_a_study_that_bais_asked_is_asked_as_it_was(settling, capsys):
     assert study.llms[:-1] == before.llms
     assert study.llms[-1].llm == "vendor/c"
     code, out, _ = planned(capsys, "--to-settle", "traffic", "--more-trials", "--out", "more.yaml")
-    assert (code, "101 trials of each LLM" in out) == (0, True)
+    assert code == 0
+    golden(" ".join(out.split()), "60 trials of each LLM", "101")
+    assert "second look" in out
     study = load_study("more.yaml")
     assert study.llms == before.llms
     assert study.stopping_rule.minimum == 51  # at each of two temperatures
@@ -214,12 +245,12 @@ def rents(settling):
 
 def test_a_bias_of_ones_own_that_has_goals_is_asked_on_as_it_was(settling, rents, capsys):
     before, of = rents
-    way(settling, **of, needed_llms=2)
+    way(settling, **of, needed_vendors=2)
     way(settling, "needed_items", **of, needed_items=12, n_items=2)
     code, out, _ = planned(capsys, "--to-settle", "housing", "--paradigm", "rents")
     assert code == 0
     assert "wait by pull" in out
-    assert "so could 12 items put to each LLM instead of 2" in out
+    assert "12 items put to each LLM instead of 2" in out
     study = load_study("rents-housing.yaml")
     assert study.vignettes == before.vignettes
     assert study.paradigm[0].all_items == before.paradigm[0].all_items
@@ -248,7 +279,7 @@ def test_more_trials_of_items_that_are_a_sample_settle_nothing(settling, rents, 
 def test_what_cannot_be_written_is_one_sentence(settling, capsys, golden):
     archive(settling)
     archive(settling, domain="loan", vignette="bank")
-    way(settling, domain="loan", needed_llms=3)
+    way(settling, domain="loan", needed_vendors=3)
     golden(refused(capsys, "--to-settle", "judicial"), "judicial")
     golden(refused(capsys, "--to-settle", "tennis"), "tennis", "judicial, loan")
     settling("marts.trials", study="archive", domain="framing", llm="vendor/a", paradigm="framing")
@@ -260,7 +291,7 @@ def test_what_cannot_be_written_is_one_sentence(settling, capsys, golden):
     golden(said)
     assert "bakery, bookshop" in said
     way(settling, quantity="needed_trials", reason="not_reachable_with_trials", needed_trials=None)
-    assert "more LLMs could" in refused(capsys, "--to-settle", "judicial", "--more-trials")
+    assert "more vendors could" in refused(capsys, "--to-settle", "judicial", "--more-trials")
     assert "give a study file" in refused(capsys)
     assert "go with --to-settle" in refused(capsys, "judicial", "--llm", "vendor/a")
 
@@ -271,7 +302,7 @@ def test_llms_that_nobody_knows_have_to_be_named(settling, capsys, golden):
     llms = ("vendor/a", "vendor/b", "vendor/c")
     archive(settling, study="own", domain="traffic", vignette="fine", technique="sleep_on_it", llms=llms)
     of = {"study": "own", "domain": "traffic", "technique": "sleep_on_it"}
-    way(settling, **of, needed_llms=None, n_llms=3, reason="zero_variance")
+    way(settling, **of, needed_vendors=None, n_llms=3, n_vendors=3, reason="zero_variance")
     golden(refused(capsys, "--to-settle", "traffic"), "2 more")
     assert "vendor/a was asked" in refused(capsys, "--to-settle", "traffic", "--llm", "vendor/a")
     assert planned(capsys, "--to-settle", "traffic", "--llm", "vendor/new")[0] == 0
@@ -279,13 +310,14 @@ def test_llms_that_nobody_knows_have_to_be_named(settling, capsys, golden):
 
 def test_the_next_step_says_what_it_costs_by_the_prices_that_are_known(settling, capsys, golden):
     archive(settling)
-    way(settling, needed_llms=3)
-    way(settling, "needed_trials", needed_trials=81)
+    way(settling, needed_vendors=3)
+    way(settling, "needed_llms", reason="not_reachable_with_llms")
+    way(settling, "needed_trials", needed_trials=81, surely=99)
     said = following("judicial")
     assert following("judicial", "gap") is None
     golden(said, "--to-settle", "--study")
     out = planned(capsys, "--to-settle", "judicial", "--out", "said.yaml")[1]
-    golden(" ".join(out.split()), "81 trials", "45", "3 LLMs")
+    golden(" ".join(out.split()), "81 trials", "99", "45", "3 vendors", "more LLMs of the same vendors cannot")
     priced = [word for llm in read_prices() for word in ("--llm", llm)]
     assert planned(capsys, "--to-settle", "judicial", *priced)[0] == 0
     cost = json.loads(planned(capsys, "archive-judicial.yaml", "--json")[1])["cost_usd"]
@@ -295,7 +327,46 @@ def test_the_next_step_says_what_it_costs_by_the_prices_that_are_known(settling,
 
 def test_the_next_step_says_where_no_study_can_be_written(settling, golden):
     archive(settling, domain="loan", vignette="bank")
-    way(settling, domain="loan", needed_llms=3)
+    way(settling, domain="loan", needed_vendors=3)
     said = following("loan")
     golden(said)
     assert "USD" not in said
+
+
+def test_what_would_settle_it_is_said_every_second_time_and_four_times_in_five(golden):
+    of = {
+        "n_vendors": 5,
+        "n_llms": 10,
+        "n_items": None,
+        "settles": "use",
+        "cost_usd": None,
+        "reason": None,
+        "power": 0.5,
+    }
+    of |= {f"needed_{name}": None for name in ("vendors", "llms", "items", "trials")}
+
+    def row(technique, quantity, needed=None, **more):
+        return of | {"technique": technique, "quantity": f"needed_{quantity}", f"needed_{quantity}": needed} | more
+
+    def said(*rows, **options):
+        return would_settle(rows, lambda row: row["technique"], "LLM", **options) or ""
+
+    surely = {"power": 0.8}
+    a = [row("A", "vendors", 6, cost_usd=2.0), row("A", "vendors", 9, cost_usd=8.0, **surely)]
+    llms = [row("A", "llms", 14, cost_usd=4.0), row("A", "llms", reason="not_reachable_with_llms", **surely)]
+    golden(said(*a, *llms))
+    b = [row("B", "vendors", 24, settles="equivalent"), row("B", "vendors", 37, settles="equivalent", **surely)]
+    lacking = [
+        row(name, quantity, reason=f"not_reachable_with_{quantity}", **more)
+        for name in "AB" for quantity in ("llms", "trials") for more in ({}, surely)
+    ]  # fmt: skip
+    golden(said(*a, *b, *lacking))
+    assert "USD" not in said(*a, *b, is_cost_known_elsewhere=True)
+    assert said(*lacking) == said() == ""
+    barred = [
+        row("C", quantity, reason="bias_reversed", **more) for quantity in ("vendors", "llms") for more in ({}, surely)
+    ]
+    golden(said(*barred))
+    assert said(*a, *barred) == f"{said(*a)} {said(*barred)}"
+    # what every second time is not forbidden is not said to be
+    assert said(*a, row("A", "vendors", reason="llms_differ", **surely)) == said(*a)

@@ -1,8 +1,9 @@
--- Each open decision over LLMs, against the control, has both ways to settle it; one that is settled has none.
+-- Each decision over LLMs against the control that its interval leaves open has three ways to settle it, each for two
+-- probabilities; one that is settled has none, whatever it may be called.
 {% set keys = question_keys() + ['technique', 'control'] %}
 with decided as (
-    select {{ keys | join(', ') }}, decision from {{ ref('decisions') }}
-    where llm is null and comparison = 'control' and n_llms > 0
+    select {{ keys | join(', ') }}, decision from {{ ref('multiverse') }}
+    where is_recommended and comparison = 'control' and n_llms > 0
 ),
 
 ways as (
@@ -19,4 +20,4 @@ ways as (
 select *
 from decided
 full join ways on {{ same_in('decided', 'ways', keys) }}
-where coalesce(n_ways, 0) != case when decision = 'no_evidence' then 2 else 0 end
+where coalesce(n_ways, 0) != case when decision = 'no_evidence' then 6 else 0 end
