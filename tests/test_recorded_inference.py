@@ -181,24 +181,24 @@ def test_published_intervals_start_from_the_published_estimates(recorded):
     assert [estimate for _, estimate in rows] == pytest.approx([percent for percent, _ in rows], abs=1e-9)
 
 
-def test_the_losses_of_the_decisions_are_those_of_the_effects(recorded):
+def test_the_losses_of_the_decisions_are_those_of_the_effects_where_nothing_is_squared(recorded):
     rows = recorded.query(
         """
         select decisions.loss, effects.loss
         from inference.decisions
-        left join marts.effects
+        inner join marts.effects
             on
                 decisions.study = effects.study
                 and decisions.paradigm = effects.paradigm
                 and decisions.domain = effects.domain
                 and decisions.goal = effects.goal
                 and decisions.technique = effects.technique
-                and decisions.llm is not distinct from effects.llm
+                and decisions.llm = effects.llm
                 and effects.vignette is null
-        where decisions.study = 'voder-bais' and decisions.loss is not null
+        where decisions.study = 'voder-bais' and decisions.loss is not null and decisions.goal = 'error'
         """
     )
-    assert len(rows) > 150
+    assert len(rows) > 50
     assert [loss for loss, _ in rows] == pytest.approx([loss for _, loss in rows], abs=1e-9)
 
 
@@ -229,75 +229,93 @@ def test_the_one_llm_without_a_baseline_has_answers_but_no_percentages(recorded)
     assert {"mean_response", "spread"}.isdisjoint({row[2] for row in rows})
 
 
-@pytest.mark.parametrize(("bounds", "name"), [("", "decision"), ("asked_", "decision_asked")])
-def test_decisions_are_what_the_bounds_of_the_gain_say(recorded, bounds, name):
-    rows = recorded.query(
+JUDICIAL = "study = 'voder-bais' and paradigm = 'anchoring' and domain = 'judicial'"
+
+
+@pytest.mark.parametrize(
+    ("technique", "goal", "expected", "roots", "decision"),
+    [
+        ("sacd", "gap", (5464, 1139, 9790), (85.4, 42.7), "helps_its_own_prompt"),
+        ("sacd", "displacement", (1117, 155, 2078), (43.6, 28.0), "helps_its_own_prompt"),
+        ("random_control", "displacement", (966, -409, 2341), (41.2, 27.1), "no_evidence"),
+    ],
+)
+def test_squares_over_five_vendors_for_a_family_of_six_decide_in_judicial(
+    recorded, technique, goal, expected, roots, decision
+):
+    ((*squares, control, loss, found, certainty, n_vendors, n_comparisons),) = recorded.query(
         f"""
         select
-            gain_{bounds}low, gain_{bounds}high, margin, {name},
-            '{name}' = 'decision_asked' and coalesce(contains(reason, 'llms_differ'), false)
+            gain_squared, gain_squared_low, gain_squared_high, loss_control, loss, decision, certainty, n_vendors,
+            n_comparisons
         from inference.decisions
-        where
-            paradigm = 'anchoring' and (
-                study = 'voder-bais' and {name} is not null and n_llms >= 5 and llm is null
-                or '{name}' = 'decision_asked' and decision_asked is not null
-            )
+        where {JUDICIAL} and llm is null and comparison = 'control' and technique = '{technique}' and goal = '{goal}'
         """
     )
-    assert len(rows) > 15
-    for low, high, margin, decision, differ in rows:
-        assert low <= high
-        if -margin < low and high < margin:
-            assert decision == ("no_evidence" if differ else "equivalent")
-        else:
-            assert decision == ("use" if low > 1e-9 else "avoid" if high < -1e-9 else "no_evidence")
+    assert tuple(round(square) for square in squares) == expected
+    assert (round(control, 1), round(loss, 1)) == roots
+    assert (found, certainty) == (decision, "no_evidence" if decision == "no_evidence" else "supported")
+    assert (n_vendors, n_comparisons) == (5, 6)
 
 
-def test_only_the_judicial_domain_decides_anything_beyond_the_llms_asked(recorded):
-    rows = recorded.query(
-        """
-        select distinct domain, decision, certainty
+def test_what_is_decided_is_students_t_of_the_vendors_of_the_llms(recorded):
+    rows = recorded.frame(
+        f"""
+        select decisions.*, vendor
         from inference.decisions
+        left join intermediate.int_vendors using (llm)
+        where {JUDICIAL} and goal != 'error' and comparison in ('control', 'placebo') and decision is not null
+        """
+    )
+    over_llms = rows[rows["llm"].isna()]
+    assert len(over_llms) == 2 * 6
+    for _, row in over_llms.iterrows():
+        same = [rows[name] == row[name] for name in ("goal", "technique", "control")]
+        of_llms = rows[np.logical_and.reduce(same) & rows["llm"].notna()]
+        assert len(of_llms) == 10
+        units = of_llms.groupby("vendor")["gain_squared"].mean()
+        expected = stats.t.interval(1 - 0.05 / 6, 4, units.mean(), stats.sem(units))
+        assert (row["gain_squared_low"], row["gain_squared_high"]) == pytest.approx(expected)
+
+
+def test_nothing_but_what_sacd_does_to_its_own_first_answers_is_decided_over_vendors(recorded):
+    rows = recorded.query(
+        f"""
+        select distinct technique, control, decision, certainty from inference.decisions
+        where {JUDICIAL} and llm is null and decision is not null and decision != 'no_evidence'
+        """
+    )
+    assert rows == [("sacd", "sacd_initial", "helps_its_own_prompt", "supported")]
+    assert recorded.query(
+        """
+        select distinct domain, decision, certainty from inference.decisions
         where study = 'voder-bais' and llm is null and domain != 'judicial' and decision is not null
         order by domain
         """
-    )
-    assert rows == [(domain, "no_evidence", "too_few_llms") for domain in ("loan", "medical", "salary")]
-    assert recorded.query(
-        "select distinct technique from inference.decisions where study = 'voder-bais' and is_primary "
-        "and decision = 'use' order by technique"
-    ) == [("random_control",), ("sacd",)]
+    ) == [(domain, "no_evidence", "too_few_vendors") for domain in ("loan", "medical", "salary")]
 
 
-def test_the_t_intervals_are_those_of_scipy_over_the_llms_of_the_marts(recorded):
-    rows = recorded.query(
-        """
-        select technique.technique, technique.goal, control.loss - technique.loss
-        from marts.effects as technique
-        inner join marts.effects as control
-            on
-                technique.study = control.study
-                and technique.paradigm = control.paradigm
-                and technique.domain = control.domain
-                and technique.llm = control.llm
-                and technique.vignette = control.vignette
-                and technique.goal = control.goal
-        where
-            technique.study = 'voder-bais' and technique.domain = 'judicial' and control.technique = 'no_technique'
-            and technique.technique in ('premortem', 'devils_advocate', 'random_control') and technique.goal = 'error'
+def test_asking_again_brings_the_answers_of_these_llms_nearer_and_no_llm_is_decided_on_by_most_rows(recorded):
+    ((control, loss),) = recorded.query(
+        f"""
+        select
+            sqrt(avg(loss_control ** 2)), sqrt(avg(loss_control ** 2 - gain_squared))
+        from inference.decisions
+        where {JUDICIAL} and llm is not null and comparison = 'control' and technique = 'random_control'
+            and goal = 'displacement'
         """
     )
-    for technique in ("premortem", "devils_advocate", "random_control"):
-        gains = [gain for of, _, gain in rows if of == technique]
-        assert len(gains) == 10
-        # four ranked techniques share 5 %
-        expected = stats.t.interval(1 - 0.05 / 4, 9, np.mean(gains), stats.sem(gains))
-        (found,) = recorded.query(
-            "select gain_low, gain_high from inference.decisions where study = 'voder-bais' "
-            f"and domain = 'judicial' and technique = '{technique}' and goal = 'error' and llm is null "
-            "and comparison = 'control'"
-        )
-        assert found == pytest.approx(expected)
+    # over LLMs, where vendors do not weigh the same
+    assert (round(control, 1), round(loss, 1)) == (42.6, 31.4)
+    ((n, n_sure, n_comparisons),) = recorded.query(
+        f"""
+        select count(*), count(*) filter (where gain_low > 0 or gain_high < 0), any_value(n_comparisons)
+        from inference.decisions
+        where {JUDICIAL} and llm is not null and comparison = 'control' and goal = 'gap'
+        """
+    )
+    # each bound holds for ten LLMs and all six rows; for the 40 of these alone one more is sure
+    assert (n, n_sure, n_comparisons) == (40, 25, 60)
 
 
 def percents(recorded, technique, *, left_out=()):
@@ -397,3 +415,70 @@ def test_bounds_of_repeated_cell_means_are_the_limit_of_their_bootstrap(recorded
     n = int(counts.sum())
     drawn = np.random.default_rng(1).multinomial(n, counts / n, size=200_000) @ means / n
     assert limits == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.02)
+
+
+# the mean over ten LLMs of what they answer to either anchor, in percent of their own answer without one, to the digits
+# that the rules of a decision print: low, high, signed shift, signed half gap, displacement
+APART = {
+    "no_technique": (58.9, 84.2, -28.5, 12.7, 39.2),
+    "random_control": (64.0, 95.5, -20.3, 15.7, 27.1),
+    "premortem": (70.3, 116.9, -6.4, 23.3, 29.5),
+    "devils_advocate": (52.8, 78.2, -34.5, 12.7, 37.1),
+    "sacd": (79.9, 118.1, -1.0, 19.1, 22.8),
+    "sacd_initial": (64.1, 153.2, 8.7, 44.5, 44.5),
+}
+
+
+def test_shift_and_half_gap_of_judicial_are_those_of_the_rules(recorded):
+    rows = recorded.query(
+        """
+        with by_llm as (
+            select
+                of_both.technique, of_both.signed_shift, of_both.shift, of_both.half_gap, of_pair.signed / 2 as half,
+                of_pair.log_ratio, of_pair.half_gap as half_of_pair
+            from marts.effects as of_both
+            inner join marts.effects as of_pair using (study, paradigm, domain, llm, vignette, technique)
+            where
+                study = 'voder-bais' and domain = 'judicial' and vignette is not null
+                and of_both.goal = 'displacement' and of_pair.goal = 'gap' and of_both.loss is not null
+        )
+
+        select
+            technique, count(*), avg(100 + signed_shift - half), avg(100 + signed_shift + half), avg(signed_shift),
+            avg(half), avg(greatest(shift, half_gap)), max(abs(half_gap - half_of_pair)),
+            max(abs(exp(log_ratio) - (100 + signed_shift + half) / (100 + signed_shift - half)))
+        from by_llm group by all
+        """
+    )
+    found = {technique: values for technique, *values in rows}
+    for technique, printed in APART.items():
+        n_llms, *means, of_pair, of_ratio = found[technique]
+        assert n_llms == 10
+        assert tuple(round(mean, 1) for mean in means) == printed, technique
+        assert max(of_pair, of_ratio) < 1e-9
+
+
+def test_over_llms_shift_and_half_gap_are_means_of_what_they_are_by_llm(recorded):
+    ((n, most),) = recorded.query(
+        """
+        select count(*), max(abs(over.{0} - of_llms.{0})) from marts.effects as over
+        inner join (
+            select study, domain, goal, technique, avg({0}) as {0} from marts.effects
+            where vignette is null and llm is not null and paradigm = 'anchoring' and loss is not null group by all
+        ) as of_llms using (study, domain, goal, technique)
+        where over.llm is null and over.vignette is null
+        """.format("signed_shift")
+    )
+    assert n > 0
+    assert most < 1e-9
+
+
+def test_the_unanchored_prompts_of_document_a_differ_so_that_the_gap_leads(recorded):
+    prompts = recorded.query("select vignette, baseline_prompt, differs_by from intermediate.int_baseline_prompts")
+    assert {prompt for _, prompt, _ in prompts} == {"differs"}
+    told = {vignette: differs_by for vignette, _, differs_by in prompts}
+    assert "the defence's demand of 1 month" in told.pop("shoplifting")
+    assert set(told) == {"loan", "medical", "salary"}
+    assert set(told.values()) == {"nobody said whether the unanchored prompt differs"}
+    assert recorded.query("select distinct goal from marts.effects where leads") == [("gap",)]
+    assert recorded.query("select distinct goal from inference.decisions where is_primary") == [("gap",)]

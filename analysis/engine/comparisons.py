@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 from analysis.counts import CONTROL, study_without_version
 
-KINDS = ("control", "placebo")
-
 
 class Comparison(NamedTuple):
     """A technique and what it is held against, if that was asked; `kind` is `control`, `placebo` or `confounded`."""
@@ -55,8 +53,25 @@ def comparisons(study, place, present, ranked, controls):
     return pairs
 
 
+def placebos(study, controls):
+    """Return the techniques that are placebos.
+
+    Parameters
+    ----------
+    study : str
+    controls : pandas.DataFrame
+        As of `comparisons`.
+
+    Returns
+    -------
+    set of str
+    """
+    is_of_study = controls["study"].isna() | (controls["study"] == study_without_version(study))
+    return {*controls.loc[is_of_study & (controls["comparison"] == "placebo"), "control"]}
+
+
 def compared(basis, pairs, *, among=None):
-    """Return the gains of each comparison, and how many comparisons of each kind share the confidence.
+    """Return the gains of each comparison, and how many comparisons share the confidence: one family.
 
     Parameters
     ----------
@@ -69,13 +84,12 @@ def compared(basis, pairs, *, among=None):
     -------
     gains : dict of Comparison to Gains
         Of those with a control.
-    n_by_kind : dict of str to int
-        Those of which an LLM has a gain and which are decided on: nothing is on what is confounded.
+    n_comparisons : int
+        Those of which an LLM has a gain and which are decided on, against a control or a placebo: nothing is on what
+        is confounded.
     """
     with_control = [pair for pair in pairs if pair.control]
     gains = {
         pair: basis.losses.compared(basis.goal, pair.technique, pair.control, among=among) for pair in with_control
     }
-    decided_on = [pair for pair, by_llm in gains.items() if by_llm.llms and not pair.is_confounded]
-    counts = {kind: sum(pair.kind == kind for pair in decided_on) for kind in KINDS}
-    return gains, counts | {"confounded": counts["control"]}
+    return gains, sum(bool(by_llm.llms) and not pair.is_confounded for pair, by_llm in gains.items())

@@ -6,18 +6,20 @@ import numpy as np
 
 from analysis.counts import CONTROL, stream
 from analysis.engine.comparisons import compared, comparisons
-from analysis.engine.guards import ALONE, WITHHELD, stood
+from analysis.engine.guards import ALONE, stood
+from analysis.engine.level import CODE as SHRINKS
+from analysis.engine.level import gap_shrinks_with_level
 from analysis.engine.places import Model
 from analysis.engine.questions import READING
-from analysis.engine.rule import ZERO, decide, decide_from_gains, one_sided, share_bound, t_bounds
+from analysis.engine.rule import ZERO, decide, decide_over_vendors, in_points, one_sided, t_bounds, with_bounds
 from analysis.methods.contrasts import sign_flip_p
-from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
+from analysis.methods.small_samples import CONFIDENCE, FEWEST_VENDORS
 from analysis.tables import declared, reasons
 
 COLUMNS = declared("decisions")
 PART = "decisions"
-OVER_LLMS, OF_AN_LLM = "t_over_llms", "bias_aware"  # methods
-OPPOSITE = {"use": "avoid", "avoid": "use"}
+LLMS_DIFFER = "llms_differ"
+OVER_VENDORS, OF_AN_LLM = "t_over_vendors", "t_of_trials"  # methods
 # among techniques of which there is one, it is the best and the worst, which says nothing
 OF_PLACES = ("p_best", "p_worst", "rank_low", "rank_high")
 
@@ -25,11 +27,11 @@ OF_PLACES = ("p_best", "p_worst", "rank_low", "rank_high")
 def decisions(question, pairs, *, n_draws, seed):
     """Decide on each comparison of a question, over its LLMs and for each of them.
 
-    An LLM's gain, the loss of the control less that of the technique, is one observation. Over LLMs the decision is
-    read off Student's t interval of the mean gain, wide enough for all ranked techniques of the question together
-    (Bonferroni); where items are a sample too, off one over LLMs and items if that is wider. What is said of the LLMs
-    that were asked is read off bounds from their trials (`Gains.asked_bounds`), as wide. How probable a place is comes
-    from a hierarchical model (`analysis.engine.predictions`).
+    An LLM's gain, the mean square of the control less that of the technique, is one observation. The decision about
+    other LLMs is read off Student's t interval of the means of vendors, wide enough for all rows of the question that
+    are decided (Bonferroni), those against a placebo too; where items are a sample as well, off one over vendors and
+    items if that is wider. Each LLM is decided on by the bounds of its own trials, wide enough for all LLMs and rows
+    together. How probable a place is comes from a hierarchical model (`analysis.engine.predictions`).
 
     Parameters
     ----------
@@ -41,15 +43,16 @@ def decisions(question, pairs, *, n_draws, seed):
     Yields
     ------
     dict
-        Rows of `COLUMNS`, certainty aside (`with_certainty`), and of `analysis.engine.places.PREDICTIONS`, with the
-        table's name as `part`. A row that comes as `withheld` has lost a decision that could not stand.
+        Rows of `COLUMNS`, as intervals decide (`analysis.engine.verdicts` says what that may be called), and of
+        `analysis.engine.places.PREDICTIONS`, with the table's name as `part`. A row that comes as `withheld` has lost a
+        decision that could not stand.
 
     References
     ----------
-    Dunn (1961), Multiple comparisons among means, JASA 56(293), 52-64. Clopper & Pearson (1934), Biometrika 26(4).
+    Dunn (1961), Multiple comparisons among means, JASA 56(293), 52-64.
     """
     basis, keys = question.basis, question.keys | {"seed": seed, "n_draws": n_draws}
-    gains, n_by_kind = compared(basis, pairs)
+    gains, n_comparisons = compared(basis, pairs)
     model = Model(gains, partial(stream, seed, keys["study"], *question.stream), n_draws)
     is_alone = sum(pair.kind == "control" for pair in pairs) == 1
     readings = [
@@ -58,13 +61,14 @@ def decisions(question, pairs, *, n_draws, seed):
     for pair in pairs:
         of_pair = keys | {
             "part": PART, "technique": pair.technique, "control": pair.control, "comparison": pair.kind,
-            "confidence": CONFIDENCE, "n_comparisons": n_by_kind[pair.kind], "margin": basis.margin,
+            "confidence": CONFIDENCE, "margin": basis.margin,
         }  # fmt: skip
-        for row in _rows_of(pair, gains.get(pair), basis, n_by_kind[pair.kind]):
+        for row in _rows_of(pair, gains.get(pair), basis, n_comparisons):
             codes = [row.pop("codes")]
+            row |= {"leads": question.leads, "n_cases": _n_cases(pair, gains.get(pair), basis)}
             if row["llm"] is None:
+                row |= _over_vendors(gains[pair], seed) if row["n_llms"] else {}
                 row["is_primary"] = question.leads and pair.kind == "control" and row["n_llms"] > 0
-                row |= _over_llms(row, gains.get(pair), basis, n_by_kind[pair.kind], seed)
                 if row["n_llms"] and pair.kind == "control":
                     row |= model.places(pair)
             if any(_differs(row, pair, reading) for reading in readings):
@@ -94,61 +98,32 @@ def pairs_of(question, ranked, controls):
     return comparisons(question.keys["study"], question.place, question.basis.losses.techniques, ranked, controls)
 
 
-def with_certainty(rows):
-    """Yield rows with how sure each decision is: the first of the words that holds.
-
-    Parameters
-    ----------
-    rows : list of dict
-        Of one study and paradigm, as of `decisions`.
-
-    Yields
-    ------
-    dict
-        With `certainty` where something is decided.
-    """
-    elsewhere = {}
-    for row in rows:
-        if row["llm"] is None:
-            elsewhere.setdefault(_told_apart(row), set()).add(row.get("decision"))
-    for row in rows:
-        if row.get("decision") is None:
-            yield row
-            continue
-        if row["n_llms"] < FEWEST_LLMS:
-            certainty = "too_few_llms"
-        elif OPPOSITE.get(row["decision"]) in elsewhere.get(_told_apart(row), set()):
-            certainty = "contradicted_elsewhere"
-        elif row["decision"] != "no_evidence":
-            certainty = "established"
-        elif row.get("certainty") == WITHHELD:
-            certainty = WITHHELD
-        else:
-            certainty = "promising" if row["decision_asked"] != "no_evidence" else "no_evidence"
-        yield row | {"certainty": certainty}
-
-
-def _told_apart(row):
-    """What two rows share of which one may contradict the other."""
-    return row["technique"], row["goal"], row.get("comparison")
+def _n_cases(pair, gains, basis):
+    """Return how many vignettes a comparison rests on, or items where there are more."""
+    if not (gains and gains.llms):
+        return 0
+    n_vignettes = int(gains.used.any(axis=0).sum())
+    if basis.items is None:
+        return n_vignettes
+    of_items = basis.items.gain(pair.technique, pair.control, gains.llms)
+    return max(n_vignettes, int((~np.isnan(of_items)).any(axis=0).sum()))
 
 
 def _by_llm(basis, pairs):
-    """Return what is decided on each comparison over LLMs (None) and for each of them."""
+    """Return what is decided on each comparison over vendors (None) and for each LLM."""
     present = [pair for pair in pairs if {pair.technique, pair.control or pair.technique} <= {*basis.losses.techniques}]
-    gains, n_by_kind = compared(basis, present)
-    rows = ((pair, row) for pair in present for row in _rows_of(pair, gains.get(pair), basis, n_by_kind[pair.kind]))
-    return {(pair, row["llm"]): (row["decision"], row["decision_asked"]) for pair, row in rows}
+    gains, n_comparisons = compared(basis, present)
+    rows = ((pair, row) for pair in present for row in _rows_of(pair, gains.get(pair), basis, n_comparisons))
+    return {(pair, row["llm"]): row["decision"] for pair, row in rows}
 
 
 def _differs(row, pair, reading):
     """Say whether another reading decides otherwise on the same."""
-    decided = (row["decision"], row["decision_asked"])
-    return reading.get((pair, row["llm"]), decided) != decided
+    return reading.get((pair, row["llm"]), row["decision"]) != row["decision"]
 
 
 def mean_decision(pair, gains, basis, n_comparisons):
-    """Return what is decided on a comparison over LLMs before any guard, and codes that say why nothing is.
+    """Return what is decided on a comparison over vendors before any guard, and codes that say why nothing is.
 
     Parameters
     ----------
@@ -162,43 +137,80 @@ def mean_decision(pair, gains, basis, n_comparisons):
     Returns
     -------
     columns : dict
-        As of `analysis.engine.rule.decide_from_gains`, with what tells the row: `technique, control, llm, method`.
+        As of `analysis.engine.rule.decide_over_vendors`, with what tells the row: `technique, control, llm, method`.
+        Nothing is `equivalent` where an LLM surely gains or loses more than the margin.
     codes : list of str
     """
-    level = one_sided(n_comparisons)
-    bounds = gains.asked_bounds(level=level)
-    columns, codes = decide_from_gains(gains.values, bounds, level=level, margin=basis.margin)
-    columns |= {"technique": pair.technique, "control": pair.control, "llm": None, "method": OVER_LLMS}
+    columns, codes = decide_over_vendors(gains, level=one_sided(n_comparisons), margin=basis.margin)
+    if columns["decision"] == "equivalent" and surely_beyond(gains, basis, n_comparisons):
+        columns["decision"], codes = "no_evidence", [*codes, LLMS_DIFFER]
+    columns |= {"technique": pair.technique, "control": pair.control, "llm": None, "method": OVER_VENDORS}
     columns |= {"n_comparisons": n_comparisons, "n_llms": len(gains.llms), "n_trials": gains.n_trials}
-    return columns | (dict.fromkeys(("decision", "decision_asked")) if pair.is_confounded else {}), codes
+    return columns | (dict.fromkeys(("decision", "decision_llms")) if pair.is_confounded else {}), codes
+
+
+def _of_llms(gains, n_comparisons):
+    """Return bounds of the gain of each LLM as the criterion has them, and the root of its control or None."""
+    bounds = gains.bounds_of_llms(level=one_sided(n_comparisons * len(gains.llms)))
+    return *bounds, gains.root(gains.control)
+
+
+def surely_beyond(gains, basis, n_comparisons, *, added=0.0):
+    """Say whether an LLM surely gains or loses more than the margin, by the bounds of its own trials.
+
+    Parameters
+    ----------
+    gains : Gains
+    basis : Basis
+    n_comparisons : int
+        That share the confidence, each of all LLMs.
+    added : numpy.ndarray, shape (n LLMs,), optional
+        What the gains would be larger by.
+
+    Returns
+    -------
+    bool
+    """
+    low, high, root = _of_llms(gains, n_comparisons)
+    low, high = (in_points(end + added, root) for end in (low, high))
+    return bool(((low > basis.margin) | (high < -basis.margin)).any())
 
 
 def _rows_of(pair, gains, basis, n_comparisons):
-    """Yield what is decided on a comparison over LLMs and for each of them, with the codes of each as one text."""
+    """Yield what is decided on a comparison over vendors and for each LLM, with the codes of each as one text."""
     if not (gains and gains.llms):
         yield _without_gain(pair, basis, gains)
         return
     row, codes = mean_decision(pair, gains, basis, n_comparisons)
     codes = [*codes, "placebo" if pair.kind == "placebo" else None, *_flags(pair, gains)]
     if not pair.is_confounded:
-        codes.append(_attrition_over_llms(row, gains, basis, n_comparisons))
-    yield _with_codes(row, codes, gains, basis) | _sizes(gains)
-    level = one_sided(n_comparisons)
-    lows, highs = gains.bounds_of_llms(level=level)
-    attrition = np.transpose(gains.attrition_bounds())
+        codes.append(_attrition_over_vendors(row, gains, basis, n_comparisons))
+        changes = gains.level_changes() if row["decision"] == "use" else None
+        if changes and gap_shrinks_with_level(*map(gains.by_vendor, changes)):
+            codes.append(SHRINKS)
+    yield _with_codes(row, codes, gains, basis)
+    yield from _rows_of_llms(pair, gains, basis, n_comparisons)
+
+
+def _rows_of_llms(pair, gains, basis, n_comparisons):
+    lows, highs, roots = _of_llms(gains, n_comparisons)
+    attrition = np.transpose(gains.had_all_answered())
     for place, llm in enumerate(gains.llms):
         of_llm = basis.losses.compared(basis.goal, pair.technique, pair.control, among=[llm])
+        root, gain = None if roots is None else roots[place], gains.values[place]
         row = {
-            "technique": pair.technique, "control": pair.control, "llm": llm, "n_comparisons": n_comparisons,
-            "is_primary": False, "method": OF_AN_LLM, "decision": None, "decision_asked": None,
-            "gain_asked_low": lows[place], "gain_asked_high": highs[place], "n_gained": gains.values[place] > ZERO,
+            "technique": pair.technique, "control": pair.control, "llm": llm, "is_primary": False, "decision": None,
+            "n_comparisons": n_comparisons * len(gains.llms), "method": OF_AN_LLM, "n_llms": 1, "n_vendors": 1,
+            "loss": gains.root_of(gains.control[place] - gain), "loss_control": gains.root_of(gains.control[place]),
+            "gain": in_points(gain, root), "gain_squared": None if root is None else gain,
+            "n_gained": gain > ZERO, "n_trials": of_llm.n_trials,
         }  # fmt: skip
-        codes = ["one_llm", *_flags(pair, of_llm)]
+        row |= with_bounds((lows[place], highs[place]), root)
+        codes = ["one_llm", "no_variance" if np.isnan(lows[place]) else None, *_flags(pair, of_llm)]
         if not pair.is_confounded:
-            row["decision"] = "no_evidence"
-            row["decision_asked"] = decide(lows[place], highs[place], margin=basis.margin)
-            codes.append(_attrition(attrition[place], basis.margin, row["decision_asked"]))
-        yield _with_codes(row | _sizes(of_llm), codes, of_llm, basis)
+            row["decision"] = decide(lows[place], highs[place], margin=basis.margin, root=root)
+            codes.append(_attrition(attrition[place], row["decision"], basis.margin, root))
+        yield _with_codes(row, codes, of_llm, basis)
 
 
 def _with_codes(row, codes, gains, basis):
@@ -207,57 +219,47 @@ def _with_codes(row, codes, gains, basis):
     return row | {"codes": reasons(*codes, *limits)}
 
 
-def _over_llms(row, gains, basis, n_comparisons, seed):
+def _over_vendors(gains, seed):
     """What else is said of all LLMs together that have a gain."""
-    if not row["n_llms"]:
-        return {}
-    n_llms, values, margin = row["n_llms"], gains.values, basis.margin
-    n_beyond = int((np.abs(values) > margin).sum())
-    low, high = gains.bounds_of_llms(level=one_sided(n_comparisons))
-    columns = {
-        "n_gained": (values > ZERO).sum(),
-        "p_sign_flip": sign_flip_p(values, seed=seed) if n_llms > 1 else None,
-        "n_beyond_margin": n_beyond,
-        "n_surely_beyond_margin": int(((low > margin) | (high < -margin)).sum()),
-        "beyond_margin_high": share_bound(n_beyond, n_llms),
-    }
-    if "gain_low" in row:
-        plain = t_bounds(values, level=one_sided())
-        columns |= dict(zip(("gain_plain_low", "gain_plain_high"), plain, strict=True))
+    by_vendor = gains.by_vendor(gains.values)
+    columns = {"n_gained": (gains.values > ZERO).sum()}
+    if len(by_vendor) > 1:
+        columns["p_sign_flip"] = sign_flip_p(by_vendor, seed=seed)
+        root = gains.root(gains.by_vendor(gains.control).mean())
+        plain = with_bounds(t_bounds(by_vendor, level=one_sided()), root)
+        columns |= {"gain_plain_low": plain["gain_low"], "gain_plain_high": plain["gain_high"]}
     return columns
 
 
-def _attrition_over_llms(row, gains, basis, n_comparisons):
-    """Say whether answers that are missing could turn a decision over LLMs, or make it another."""
-    bounds = [float(end.mean()) for end in gains.attrition_bounds()]
-    if code := _attrition(bounds, basis.margin, row["decision"], row["decision_asked"]):
+def _attrition_over_vendors(row, gains, basis, n_comparisons):
+    """Say whether answers that are missing could turn a decision over vendors, or make it another."""
+    root = gains.root(gains.by_vendor(gains.control).mean())
+    ends = [gains.by_vendor(end) for end in gains.had_all_answered()]
+    if code := _attrition([float(end.mean()) for end in ends], row["decision"], basis.margin, root):
         return code
-    level = one_sided(n_comparisons)
-    redecided = {_redecided(values, level=level, margin=basis.margin) for values in gains.had_all_answered()}
+    redecided = {_redecided(end, one_sided(n_comparisons), basis.margin, root) for end in ends}
     return "attrition_could_change" if redecided != {row["decision"]} else None
 
 
-def _redecided(values, *, level, margin):
-    """Return the decision over LLMs if their gains were these; without bounds there is none."""
-    if not np.isfinite(values).all():
+def _redecided(by_vendor, level, margin, root):
+    """Return the decision over vendors if their gains were these; without bounds there is none."""
+    if not np.isfinite(by_vendor).all() or len(by_vendor) < FEWEST_VENDORS:
         return "no_evidence"
-    return decide_from_gains(values, (np.nan, np.nan), level=level, margin=margin)[0]["decision"]
+    return decide(*t_bounds(by_vendor, level=level), margin=margin, root=root)
 
 
 def _without_gain(pair, basis, gains):
     """The row of a technique of which no LLM can be compared, and why."""
     losses = basis.losses
-    by_cell = losses.by_goal(basis.goal).loss[..., losses.techniques.index(pair.technique)]
-    by_llm = by_cell[~np.isnan(by_cell).all(axis=1)]
-    nothing = None if pair.is_confounded else "no_evidence"
+    by_llm = losses.criterion_by_llm(basis.goal, pair.technique)
     return {
         "llm": None,
-        "loss": np.nanmean(by_llm, axis=1).mean() if len(by_llm) else None,
-        "decision": nothing,
-        "decision_asked": nothing,
+        "loss": by_llm.mean_loss() if by_llm.llms else None,
+        "decision": None if pair.is_confounded else "no_evidence",
         "n_trials": losses.n_trials(pair.technique, basis.goal).sum(),
         "n_llms": 0,
-        "method": OVER_LLMS,
+        "n_vendors": 0,
+        "method": OVER_VENDORS,
         "codes": reasons(why_no_gain(pair, losses, gains), "confounded_prompt" if pair.is_confounded else None),
     }
 
@@ -286,20 +288,19 @@ def why_no_gain(pair, losses, gains):
 def _of_control(basis, control, model):
     """The rows of a control itself: its loss, and how probable it is that no technique gains on it."""
     losses = basis.losses
-    by_cell = losses.by_goal(basis.goal).loss[..., losses.techniques.index(control)]
     row = {"technique": control, "control": None, "is_primary": False, "confidence": CONFIDENCE}
-    llms = np.flatnonzero((~np.isnan(by_cell)).any(axis=1))
-    if not len(llms):
+    by_llm = losses.criterion_by_llm(basis.goal, control)
+    if not by_llm.llms:
         return
-    means = np.nanmean(by_cell[llms], axis=1)
     places = model.control(control)
-    n_trials = losses.n_trials(control, basis.goal)
+    n_trials = dict(zip(losses.llms, losses.n_trials(control, basis.goal), strict=True))
     yield row | {
-        "llm": None, "loss": means.mean(), "n_llms": len(llms), "n_trials": n_trials.sum(), "method": OVER_LLMS,
-        **places, "reason": reasons("control", places.get("reason")),
+        "llm": None, "loss": by_llm.mean_loss(), "n_llms": len(by_llm.llms), "n_vendors": by_llm.n_vendors,
+        "n_trials": sum(n_trials.values()), "method": OVER_VENDORS, **places,
+        "reason": reasons("control", places.get("reason")),
     }  # fmt: skip
-    for place, mean in zip(llms, means, strict=True):
-        of_llm = {"llm": losses.llms[place], "loss": mean, "n_llms": 1, "n_trials": n_trials[place]}
+    for llm, value in zip(by_llm.llms, by_llm.values, strict=True):
+        of_llm = {"llm": llm, "loss": by_llm.in_unit(value), "n_llms": 1, "n_vendors": 1, "n_trials": n_trials[llm]}
         yield row | of_llm | {"method": OF_AN_LLM, "reason": "control"}
 
 
@@ -308,16 +309,6 @@ def _alone(row, is_alone, places=OF_PLACES):
     if not is_alone or row.get(places[0]) is None:
         return row
     return row | dict.fromkeys({*places} & row.keys()) | {"reason": reasons(row["reason"], ALONE)}
-
-
-def _sizes(gains):
-    return {
-        "loss": gains.loss.mean(),
-        "loss_control": gains.loss_control.mean(),
-        "gain": gains.values.mean(),
-        "n_trials": gains.n_trials,
-        "n_llms": len(gains.llms),
-    }
 
 
 def _flags(pair, gains):
@@ -332,8 +323,9 @@ def _flags(pair, gains):
     ]
 
 
-def _attrition(bounds, margin, *decided):
+def _attrition(bounds, decision, margin, root):
     """Say whether answers that are missing could turn a decision."""
     low, high = bounds
-    could = {"use": low < -ZERO, "avoid": high > ZERO, "equivalent": low <= -margin or high >= margin}
-    return "attrition_could_reverse" if any(could.get(decision) for decision in decided) else None
+    is_wide = in_points(low, root) <= -margin or in_points(high, root) >= margin
+    could = {"use": low < -ZERO, "avoid": high > ZERO, "equivalent": is_wide}
+    return "attrition_could_reverse" if could.get(decision) else None

@@ -6,7 +6,8 @@ from scipy import special
 
 from analysis.counts import CONTROL
 from analysis.engine.gains import Gains
-from analysis.engine.losses import GOALS, NONE, SAME, SIDES, Moments, by_arm, distance_bounds, folded, losses
+from analysis.engine.losses import GOALS, NONE, SAME, SIDES, Moments, by_arm, distance_bounds, losses, squares
+from analysis.engine.vendors import CriterionByLlm
 from analysis.methods.small_samples import FEWEST_BASELINE
 
 
@@ -31,6 +32,8 @@ class DomainLosses:
     ----------
     llms, vignettes, techniques : list of str
     arms : tuple of str
+    vendors : dict of str to str
+        Of LLMs; one that is not there is a vendor of its own.
     moments : Moments
         Arrays of shape (n LLMs, n vignettes, n techniques, n arms), without the last axis for what is of the baseline.
     """
@@ -46,7 +49,7 @@ class DomainLosses:
 
     def _take(self, rows, unanchored, arms, goals, missing):
         """Take answers in arms, those without an anchor or technique, and how many were not given."""
-        self.arms, self.goals = arms, goals
+        self.arms, self.goals, self.vendors = arms, goals, {}
         asked = pd.concat([rows, missing])
         self.llms, self.vignettes, self.techniques = (
             sorted(asked[name].unique()) for name in ("llm", "vignette", "technique")
@@ -138,7 +141,7 @@ class DomainLosses:
         return np.where(n > 0, added / np.maximum(n, 1) ** power, np.nan if power else 0.0)
 
     def of_items(self, goal, technique):
-        """Return the loss of each item, turned so that it is positive where that of its vignette is.
+        """Return what each item adds to the criterion of its vignette, to first order.
 
         Parameters
         ----------
@@ -148,32 +151,14 @@ class DomainLosses:
         Returns
         -------
         numpy.ndarray, shape (n LLMs, n items)
-            NaN where an item does not enter; the mean over those of a vignette is its loss.
+            NaN where an item does not enter; the mean over those of a vignette is its criterion with its noise.
         """
         enters, percent, distances = self._items(technique)
         if arms := self.goals[goal].distance_of:
             return np.where(enters, distances[..., [self.arms.index(arm) for arm in arms]].mean(axis=-1), np.nan)
         of_arms = by_arm(percent, 100.0, self.arms)
-        turned = []
-        for a, b in self.goals[goal].contrasts:
-            signed = np.where(enters, of_arms[a] - of_arms[b], 0.0)
-            turned.append(signed * np.sign(self._of_vignettes(signed))[:, self._vignette_of])
-        return np.where(enters, np.mean(turned, axis=0), np.nan)
-
-    def signed_items(self, goal, technique):
-        """Return the contrast of each item, as it points, of a goal of one contrast.
-
-        Parameters
-        ----------
-        goal, technique : str
-
-        Returns
-        -------
-        numpy.ndarray, shape (n LLMs, n items)
-            In percentage points; NaN where an item does not enter.
-        """
-        enters, percent, _ = self._items(technique)
-        return np.where(enters, self._contrast(percent, goal), np.nan)
+        signed = (np.where(enters, of_arms[a] - of_arms[b], np.nan) for a, b in self.goals[goal].contrasts)
+        return np.mean([linear_squares(values, self._vignette_of) for values in signed], axis=0)
 
     def _items(self, technique):
         """Which items of LLMs enter, and what they come to in each arm."""
@@ -198,6 +183,36 @@ class DomainLosses:
         if goal in self.goals:
             return self._contrast(self.moments.percent, goal) if len(self.goals[goal].contrasts) == 1 else None
         return self.moments.percent[..., 0]  # of contrasts alone
+
+    def apart(self, goal):
+        """Return how far two arms together are from the baseline, and how far each of them is from where they meet.
+
+        Parameters
+        ----------
+        goal : str
+
+        Returns
+        -------
+        dict of str to numpy.ndarray, shape (n LLMs, n vignettes, n techniques)
+            In percentage points `signed_shift`, the mean of the two arms less 100, `shift`, its size, and `half_gap`,
+            half of how far the arms lie apart, so that shift² + half_gap² is the mean of the squared distances of the
+            two arms from 100. Of a goal that is one contrast also `log_ratio`, the natural logarithm of the first arm
+            over the second, which stays as it is where all answers are halved; NaN where one is not positive. Empty of
+            a goal whose contrasts name more or fewer arms beside the base, or that is a distance.
+        """
+        pairs = self.goals[goal].contrasts if goal in self.goals else ()
+        arms = [arm for arm in dict.fromkeys(sum(pairs, ())) if arm != NONE]
+        if len(arms) != 2:
+            return {}
+        of_arms = by_arm(self.moments.percent, 100.0, self.arms)
+        first, second = (of_arms[arm] for arm in arms)
+        shift = (first + second) / 2 - 100
+        found = {"signed_shift": shift, "shift": np.abs(shift), "half_gap": np.abs(first - second) / 2}
+        if len(pairs) > 1:
+            return found
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where((first > 0) & (second > 0), np.log(first) - np.log(second), np.nan)
+        return found | {"log_ratio": ratio}
 
     def _contrast(self, percent, goal):
         ((a, b),) = self.goals[goal].contrasts
@@ -254,6 +269,19 @@ class DomainLosses:
         is_distance = goal in self.goals and self.goals[goal].distance_of
         return self._base_distance if is_distance else None
 
+    def power(self, goal):
+        """Return to which power of the loss of a goal its criterion is.
+
+        Parameters
+        ----------
+        goal : str
+
+        Returns
+        -------
+        {1, 2}
+        """
+        return self.goals[goal].power if goal in self.goals else 2
+
     @property
     def has_base(self):
         """Whether losses are in percent of the answers in one arm."""
@@ -281,7 +309,7 @@ class DomainLosses:
         """
         made = cls.__new__(cls)
         made.llms, made.vignettes, made.techniques, made.moments = llms, vignettes, techniques, moments
-        made.arms, made.goals, made._enters = SIDES, GOALS, None
+        made.arms, made.goals, made._enters, made.vendors = SIDES, GOALS, None, {}
         made.n_baseline = moments.n_baseline[..., 0]
         made._known, made.incomplete = {}, "missing_direction"
         made._signed_bounds = None
@@ -292,7 +320,7 @@ class DomainLosses:
     def of_contrasts(cls, llms, vignettes, techniques, goal, contrasts, bounds=None, n_put=None):
         """Return those of signed contrasts of arms, which have no baseline: the loss is their absolute value.
 
-        Noise adds to an absolute value here as it does to that of an anchor, and is taken off in the same way.
+        Noise adds to a square here as it does to that of an anchor, and is taken off in the same way.
 
         Parameters
         ----------
@@ -313,12 +341,12 @@ class DomainLosses:
         """
         signed, variance = np.asarray(contrasts.signed, float), np.asarray(contrasts.variance, float)
         none, n_trials = np.zeros(signed.shape), np.asarray(contrasts.n, float)[..., None]
-        per_df = np.where(variance > 0, variance**2 / np.where(variance > 0, contrasts.df, 1.0), 0.0)
         sides = signed[..., None], variance[..., None]
         not_known = np.full((*signed.shape, 1), np.nan)
         moments = Moments(*sides, n_trials, not_known, not_known, not_known, none, np.full(signed.shape, np.inf))
         made = cls.of_moments(llms, vignettes, techniques, moments)
-        made._known = {goal: folded(*sides, none[..., None], none[..., None], variance, per_df)}
+        df = np.asarray(contrasts.df, float)
+        made._known = {goal: squares(sides[0], sides[1][..., None], none[..., None], none, df)}
         made.incomplete, made.goals = "missing_arm", {}
         made._n_put = n_put
         made._signed_bounds = bounds
@@ -356,6 +384,25 @@ class DomainLosses:
             Of the LLMs and vignettes that both have, with baselines of `FEWEST_BASELINE` answers and more.
         """
         return Gains(self, goal, technique, control, among)
+
+    def criterion_by_llm(self, goal, technique):
+        """Return the criterion of a technique by LLM, of those that have one.
+
+        Parameters
+        ----------
+        goal, technique : str
+
+        Returns
+        -------
+        CriterionByLlm
+        """
+        by_cell = self.by_goal(goal).criterion[..., self.techniques.index(technique)]
+        has = ~np.isnan(by_cell)
+        rows = np.flatnonzero(has.any(axis=1))
+        llms = [self.llms[row] for row in rows]
+        vendors = [self.vendors.get(llm, llm) for llm in llms]
+        means = np.where(has, by_cell, 0.0)[rows].sum(axis=1) / has[rows].sum(axis=1)
+        return CriterionByLlm(llms, vendors, means, self.power(goal))
 
     def has(self, *techniques):
         """Return where all of these techniques have a loss.
@@ -432,12 +479,14 @@ class DomainLosses:
         least[place], most[place] = np.sort(ends, axis=0)
         return n, least, most
 
-    def attrition_bounds(self, goal):
+    def attrition_bounds(self, goal, power=1):
         """Return the least and the most loss, had everybody answered within the valid range of the vignette.
 
         Parameters
         ----------
         goal : str
+        power : {1, 2}
+            Of the absolute contrasts whose mean is bounded.
 
         Returns
         -------
@@ -449,7 +498,7 @@ class DomainLosses:
         Manski (1990), Nonparametric bounds on treatment effects, American Economic Review 80(2), 319-323.
         """
         if self._signed_bounds is not None:
-            return distance_bounds(*self._signed_bounds)
+            return tuple(end**power for end in distance_bounds(*self._signed_bounds))
         n, lowest, highest = self._missing
         n_answered, percent, distance = self._seen
         share = n / np.maximum(n_answered + n, 1)
@@ -466,7 +515,29 @@ class DomainLosses:
             return tuple(end[..., places].mean(axis=-1) for end in ends)
         low, high = (by_arm(mixed(percent, end), 100.0, self.arms) for end in (lowest, highest))
         ends = [distance_bounds(low[a] - high[b], high[a] - low[b]) for a, b in self.goals[goal].contrasts]
-        return tuple(np.mean(bounds, axis=0) for bounds in zip(*ends, strict=True))
+        return tuple(np.mean([end**power for end in bounds], axis=0) for bounds in zip(*ends, strict=True))
+
+
+def linear_squares(values, vignette_of):
+    """Return what items add to the squares of the means of their vignettes, to first order.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n LLMs, n items)
+        NaN where there is none.
+    vignette_of : numpy.ndarray of int, shape (n items,)
+
+    Returns
+    -------
+    numpy.ndarray, shape (n LLMs, n items)
+        2 m x - m² of an item x whose vignette has the mean m: their mean is m².
+    """
+    sums = np.zeros((2, len(values), vignette_of.max() + 1))
+    has = ~np.isnan(values)
+    for added, of_items in zip(sums, (np.where(has, values, 0.0), has), strict=True):
+        np.add.at(added, (slice(None), vignette_of), of_items)
+    means = (sums[0] / np.maximum(sums[1], 1))[:, vignette_of]
+    return 2 * means * values - means**2
 
 
 def _units(rows):

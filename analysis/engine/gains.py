@@ -3,7 +3,8 @@
 import numpy as np
 from scipy import special
 
-from analysis.engine.losses import SAME, folding_excess
+from analysis.engine.losses import SAME
+from analysis.engine.vendors import vendor_means
 from analysis.methods.small_samples import FEW_BASELINE, FEWEST_BASELINE
 
 
@@ -12,14 +13,16 @@ class Gains:
 
     Attributes
     ----------
-    llms : list of str
-        Those with both, in at least one vignette whose baseline is of enough answers.
+    llms, vendors : list of str
+        Those with both, in at least one vignette whose baseline is of enough answers, and whose they are.
     values : numpy.ndarray
-        Corrected loss of the control less that of the technique, in the unit of the goal; 0 up to rounding is 0.
-    loss, loss_control : numpy.ndarray
-        As observed.
-    variances : numpy.ndarray
-        What the trials of the three samples leave uncertain in `values`; 0 where it is not loss.
+        Criterion of the control less that of the technique, which is squared where the goal is of contrasts; 0 up to
+        rounding is 0.
+    control : numpy.ndarray
+        Criterion of the control.
+    variances, df : numpy.ndarray
+        What the trials of the three samples leave uncertain in `values`, 0 where it is not loss, and the fewest degrees
+        of freedom of these samples.
     n_trials : int
         Trials of the technique and of the control that enter.
     refused, near_zero, thin : bool
@@ -28,7 +31,7 @@ class Gains:
     lacks_items : bool
         Whether items are left out for too few answers that say what they are in percent of.
     uncorrected : bool
-        Whether a loss that enters could not be corrected.
+        Whether the noise of a loss that enters is not known.
     """
 
     def __init__(self, domain, goal, technique, control, among=None):
@@ -47,17 +50,36 @@ class Gains:
         self.lacks_items = bool((self.used & domain.items_left_out).any())
         self._rows = np.flatnonzero(self.used.any(axis=1))
         self.llms = [domain.llms[row] for row in self._rows]
+        self.vendors = [domain.vendors.get(llm, llm) for llm in self.llms]
         self.weights = (self.used / np.maximum(self.used.sum(axis=1, keepdims=True), 1))[self._rows]
-        self.loss, self.loss_control = self._mean(loss.loss[..., self._k]), self._mean(loss.loss[..., self._c])
-        values = self._mean(loss.corrected[..., self._c]) - self._mean(loss.corrected[..., self._k])
+        self.control = self._mean(loss.criterion[..., self._c])
+        values = self.control - self._mean(loss.criterion[..., self._k])
         # what is no more than rounding would be a gain of either sign, and a probability of it that nothing explains
-        self.values = np.where(np.abs(values) <= SAME * np.maximum(self.loss, self.loss_control), 0.0, values)
+        size = self.control + self._mean(loss.noise[..., self._c])
+        self.values = np.where(np.abs(values) <= SAME * np.maximum(size, size - values), 0.0, values)
         self.uncorrected = bool(
             (self.used & ~(loss.is_corrected[..., self._k] & loss.is_corrected[..., self._c])).any()
         )
         self.variances = self.covariances(self)
+        df = np.minimum(loss.df[..., self._k], loss.df[..., self._c])
+        if domain.has_base:
+            df = np.minimum(df, domain.moments.n_baseline[..., self._c] - 1)
+        self.df = np.where(self.used, df, np.inf)[self._rows].min(axis=1, initial=np.inf)
         of_both = domain.in_arms(goal, domain.moments.n[self.used][:, list({self._k, self._c})])
         self.n_trials = int(np.nansum(of_both))
+
+    def by_vendor(self, values):
+        """Return the unweighted means of values of LLMs by vendor, as of `vendor_means`."""
+        return vendor_means(values, self.vendors)
+
+    def root(self, square):
+        """Return the root of a control's mean square, below 0 that of 0; None where the criterion is no square."""
+        return np.sqrt(np.maximum(square, 0.0)) if self._domain.power(self.goal) == 2 else None
+
+    def root_of(self, criterion):
+        """Return a criterion in the unit of the loss."""
+        root = self.root(criterion)
+        return criterion if root is None else root
 
     def covariances(self, other):
         """Return the sampling covariances of the gains with those of another technique in the same LLMs.
@@ -86,26 +108,8 @@ class Gains:
         everywhere[other._rows] = other.weights
         return (self.weights * everywhere[self._rows] * shared[self._rows]).sum(axis=1)
 
-    def asked_bounds(self, *, level):
-        """Bounds for the mean gain of the LLMs that were asked, from their trials: they are what it is about.
-
-        To the noise of the trials, a t quantile of the standard error, is added the most that the corrected losses can
-        be off on average: the bounds hold whichever side of 0 the statistics behind an absolute value are on.
-
-        Parameters
-        ----------
-        level : float
-            One-sided.
-
-        Returns
-        -------
-        tuple of float
-            Lower and upper bound; NaN where a cell has one trial.
-        """
-        return self._bounds(self.weights / max(len(self.llms), 1), level)
-
     def bounds_of_llms(self, *, level):
-        """Bounds as of `asked_bounds` for each LLM alone.
+        """Bounds for the gain of each LLM alone, from its trials.
 
         Parameters
         ----------
@@ -115,28 +119,28 @@ class Gains:
         Returns
         -------
         tuple of numpy.ndarray, shape (n LLMs,)
-            Lower and upper bounds, in the unit of the goal.
+            Lower and upper bounds of the criterion, with a t quantile of the fewest degrees of freedom; NaN where the
+            noise of a cell is not known, or where only the baseline has any.
         """
-        one = np.eye(len(self.llms))[..., None] * self.weights
-        bounds = [self._bounds(weights, level) for weights in one]
-        low, high = np.array(bounds, float).reshape(-1, 2).T
-        return low, high
+        with np.errstate(invalid="ignore"):
+            error = np.sqrt(np.where(self._has_noise(), self.variances, np.nan))
+            half = -special.stdtrit(self.df, level) * error
+        return self.values - half, self.values + half
 
     def reversals(self, *, level, margin):
-        """Say in which LLMs the technique turns what the control shows round, an array of shape (n LLMs,).
+        """Say in which LLMs the technique turns what the control shows surely round, an array of shape (n LLMs,).
 
         A loss is as large on either side of 0, so that an LLM whose bias is reversed gains nothing, which is not the
-        same as that nothing happens to it. Of losses of one contrast alone (`DomainLosses.signed`). The bias
-        of an LLM is reversed where it is in the mean of its vignettes, or in one of them: what is turned round in half
-        of them is 0 in the mean.
+        same as that nothing happens to it. Of losses of one contrast alone (`DomainLosses.signed`), in the mean of the
+        vignettes of an LLM or in one of them: what is turned round in half of them is 0 in the mean.
 
         Parameters
         ----------
         level : float
-            One-sided: so sure must be on which side of 0 each of the two is. The vignettes of an LLM share it. Where
-            the noise is not known, none of them counts as sure.
+            One-sided: so sure must be that the technique shows more than the margin, and more than the control does, on
+            the other side of 0 than the control surely is. The vignettes of an LLM share it. Where the noise is not
+            known, nothing is sure.
         margin : float
-            What the technique shows must be larger than this.
 
         Returns
         -------
@@ -147,125 +151,84 @@ class Gains:
         in_mean = self._is_reversed(self.weights, level, margin)
         return np.logical_or.reduce([in_mean, *(self._is_reversed(one, level / n_vignettes, margin) for one in single)])
 
-    def p_none_reversed(self, *, margin):
-        """Return how probable so many and so large reversals are if the technique turns the bias of no LLM round.
-
-        Where trials are few no LLM alone may be surely reversed (`reversals`), and all of them together still are. Each
-        LLM adds the square of the weaker of two z values, that of the technique and that of the control, where their
-        means over vignettes have opposite signs and the technique shows more than the margin.
-
-        Parameters
-        ----------
-        margin : float
-            In the unit of the goal.
-
-        Returns
-        -------
-        float
-            1 where nothing is turned round.
-
-        References
-        ----------
-        Gail & Simon (1985), Testing for qualitative interactions between treatment effects and patient subsets,
-        Biometrics 41(2), 361-372: the sum follows a mixture of chi-squared distributions, whose degrees of freedom are
-        as many as of the LLMs a fair coin would put on the other side.
-        """
-        (technique, of_technique), (control, of_control) = self._sides(self.weights)
-        is_turned = (technique * control < 0) & (np.abs(technique) > margin)
-        statistic = np.where(is_turned, np.minimum(np.abs(of_technique), np.abs(of_control)) ** 2, 0.0).sum()
-        n = np.arange(1, len(self.llms) + 1)
-        weights = special.binom(len(self.llms), n) / 2.0 ** len(self.llms)
-        return float(weights @ special.chdtrc(n, statistic)) if statistic > 0 else 1.0
-
     def _is_reversed(self, weights, level, margin):
         """Say of which LLMs the means with these weights, of shape (n LLMs, n vignettes), are turned round."""
-        limit = -special.ndtri(level)
-        technique, control = (np.where(np.abs(z) > limit, signed, 0.0) for signed, z in self._sides(weights))
-        return (technique * control < 0) & (np.abs(technique) > margin)
+        (technique, error), (control, error_c) = self._sides(weights)
+        with np.errstate(invalid="ignore"):
+            quantile = -special.stdtrit(self.df, level)
+            side = np.where(np.abs(control) > quantile * error_c, np.sign(control), 0.0)
+            beyond = -side * technique - margin > quantile * error
+            larger = -side * technique - np.abs(control) > quantile * np.hypot(error, error_c)
+        return (side != 0) & beyond & larger
 
     def _sides(self, weights):
-        """What the technique and the control show: weighted means, and their z values, 0 where noise is not loss."""
-        loss, sides = self._domain.by_goal(self.goal), []
+        """What the technique and the control show: weighted means and their errors, NaN where noise is not known."""
+        signed, sides = self._domain.signed(self.goal), []
+        noise = self._domain.by_goal(self.goal).noise
         for place in (self._k, self._c):
-            signed, variance, per_df = (
+            mean, variance = (
                 (weights**power * np.where(weights > 0, values[self._rows][..., place], 0.0)).sum(axis=1)
-                for power, values in (
-                    (1, self._domain.signed(self.goal)), (2, loss.variance), (4, loss.variance_per_df),
-                )
-            )  # fmt: skip
-            df = np.where(per_df > 0, variance**2 / np.where(per_df > 0, per_df, 1.0), np.inf)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                outside = special.stdtr(df, -np.abs(signed) / np.sqrt(variance))
-            sides.append((signed, np.where(np.isnan(outside), 0.0, -special.ndtri(outside))))
+                for power, values in ((1, signed), (2, noise))
+            )
+            sides.append((mean, np.where(variance > 0, np.sqrt(variance), np.nan)))
         return sides
 
     def moved(self):
         """Return how far the technique moves what the control shows, whichever way.
 
-        The mean over vignettes of the absolute difference of the two signed contrasts, so that vignettes that are moved
-        to either side do not cancel; corrected, as a loss is, for what noise adds to an absolute value. Of losses of
-        one contrast alone (`DomainLosses.signed`).
+        The root of the mean over vignettes of the squared difference of the two signed contrasts, less what noise adds
+        to it, so that vignettes that are moved to either side do not cancel. Of losses of one contrast alone.
 
         Returns
         -------
         numpy.ndarray, shape (n LLMs,)
             In the unit of the goal.
         """
-        signed, variance = self._domain.signed(self.goal), self._domain.by_goal(self.goal).variance
+        signed, noise = self._domain.signed(self.goal), self._domain.by_goal(self.goal).noise
         difference = signed[..., self._k] - signed[..., self._c]
-        error = np.sqrt(variance[..., self._k] + variance[..., self._c])
-        return self._mean(np.abs(difference) - folding_excess(difference, error))
+        return np.sqrt(np.maximum(self._mean(difference**2 - noise[..., self._k] - noise[..., self._c]), 0.0))
 
-    def attrition_bounds(self):
-        """Bounds of the observed gain had every trial been answered with a valid number.
+    def level_changes(self):
+        """Return by how much nearer two arms come to each other by a factor, and how the level of both changes.
+
+        Returns
+        -------
+        tuple of numpy.ndarray, shape (n LLMs,), or None
+            As `analysis.engine.level.gap_shrinks_with_level` takes them; None of a goal without a ratio.
+        """
+        apart = self._domain.apart(self.goal)
+        if "log_ratio" not in apart:
+            return None
+        sizes, levels = np.abs(apart["log_ratio"]), 100 + apart["signed_shift"]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            levels = np.log(levels[..., self._k] / levels[..., self._c])
+        return self._mean(sizes[..., self._c] - sizes[..., self._k]), self._mean(levels)
+
+    def had_all_answered(self):
+        """Return the least and the most that `values` could be had every trial been answered with a valid number.
 
         Returns
         -------
         tuple of numpy.ndarray, shape (n LLMs,)
-            The least and the most, in the unit of the goal; infinite where a vignette's valid range has no end.
+            Infinite where a vignette's valid range has no end.
 
         References
         ----------
         Manski (1990), Nonparametric bounds on treatment effects, American Economic Review 80(2), 319-323.
         """
-        least, most = self._domain.attrition_bounds(self.goal)
+        loss = self._domain.by_goal(self.goal)
+        least, most = self._domain.attrition_bounds(self.goal, self._domain.power(self.goal))
+        noise = self._mean(loss.noise[..., self._c] - loss.noise[..., self._k])
         low = self._mean(least[..., self._c]) - self._mean(most[..., self._k])
         high = self._mean(most[..., self._c]) - self._mean(least[..., self._k])
-        return low, high
+        return low - noise, high - noise
 
-    def had_all_answered(self):
-        """Return the least and the most that `values` could be had every trial been answered.
-
-        Returns
-        -------
-        tuple of numpy.ndarray, shape (n LLMs,)
-            As of `attrition_bounds`, less what the correction of an absolute value takes off.
-        """
-        seen = self.loss_control - self.loss
-        return tuple(self.values + bound - seen for bound in self.attrition_bounds())
-
-    def _bounds(self, weights, level):
-        loss, moments = self._domain.by_goal(self.goal), self._domain.moments
-        among = weights > 0
-
-        def cells(values):
-            technique, control = values[self._rows][..., self._k], values[self._rows][..., self._c]
-            return technique[among], control[among]
-
-        weights = weights[among]
-        (t, c), (t_low, c_low), (t_high, c_high) = map(cells, (loss.corrected, loss.bias_low, loss.bias_high))
-        centre = weights @ (c - t)
-        bias_low, bias_high = weights @ (c_low - t_high), weights @ (c_high - t_low)
-        own, per_df, slope = (cells(values) for values in (loss.variance, loss.variance_per_df, loss.slope))
-        baseline, n_baseline = (cells(values)[0] for values in (moments.baseline_variance, moments.n_baseline))
-        shared = (slope[1] - slope[0]) ** 2 * baseline
-        variance = weights**2 @ (sum(own) + shared)
-        if variance > 0:
-            df = variance**2 / (weights**4 @ (sum(per_df) + shared**2 / (n_baseline - 1)))
-            half = -special.stdtrit(df, level) * np.sqrt(variance)
-        else:
-            half = variance
-        return float(centre - bias_high - half), float(centre - bias_low + half)
+    def _has_noise(self):
+        """Say of which LLMs the noise of every cell is known, and is more than that of the baseline: (n LLMs,)."""
+        variance = self._domain.by_goal(self.goal).variance
+        of_both = (variance[..., self._k] + variance[..., self._c])[self._rows]
+        used = self.used[self._rows]
+        return ~(used & np.isnan(of_both)).any(axis=1) & (used & (of_both > 0)).any(axis=1)
 
     def _mean(self, values):
         return (self.weights * np.where(self.used, values, 0.0)[self._rows]).sum(axis=1)

@@ -13,24 +13,34 @@ from analysis.methods.crossed_effects import Arm, entering
 DECLARED = """study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from,
     relative_to, goals"""
 PAIRS = "study, paradigm, arm, arm_b"
+PROMPTS = "study, paradigm, domain, baseline_prompt"
 COUNTS = ["n_asked", "n_trials", "sum_of_values", "sum_of_squares"]
 RECOMMENDED = {"row_set": "accepted", "weighting": "llm"}
 
 
-def declared_counts(counts, paradigms, contrasts):
+def declared_counts(counts, paradigms, contrasts, vendors=None, baselines=None):
     """Return what is computed from counts of every paradigm, as `analysis.kept.kept_by_study` takes it.
 
     Parameters
     ----------
     counts, paradigms, contrasts : duckdb.DuckDBPyRelation
         `marts.counts`, `staging.stg_paradigms` and `staging.stg_paradigm_contrasts`.
+    vendors, baselines : duckdb.DuckDBPyRelation, optional
+        `intermediate.int_vendors`, where anything is decided, and `intermediate.int_baseline_prompts`, where it matters
+        which goal leads.
 
     Returns
     -------
     dict of str to duckdb.DuckDBPyRelation
-        By their names here; of paradigms columns `DECLARED`, and of contrasts columns `PAIRS`.
+        By their names here; of paradigms columns `DECLARED`, of contrasts `PAIRS`, of vendors `study, llm, vendor`, and
+        of baselines `PROMPTS`.
     """
-    return {"counts": counts, "paradigms": paradigms.project(DECLARED), "contrasts": contrasts.project(PAIRS)}
+    declared = {"counts": counts, "paradigms": paradigms.project(DECLARED), "contrasts": contrasts.project(PAIRS)}
+    if vendors is not None:
+        asked = counts.project("study, llm").distinct().set_alias("asked")
+        of_asked = asked.join(vendors.set_alias("vendors"), "asked.llm = vendors.llm")
+        declared["vendors"] = of_asked.project("study, asked.llm, vendor")
+    return declared | ({} if baselines is None else {"baselines": baselines.project(PROMPTS)})
 
 
 @dataclass(frozen=True)

@@ -3,25 +3,26 @@
 import numpy as np
 from scipy import special
 
+from analysis.engine.domain_losses import linear_squares
 from analysis.engine.grid import cell_differences
-from analysis.engine.rule import decide, one_sided
+from analysis.engine.rule import decide, one_sided, with_bounds
 from analysis.methods.crossed_effects import Arm, crossed_contrast
-from analysis.methods.small_samples import FEWEST_LLMS
+from analysis.methods.small_samples import FEWEST_VENDORS
 
 REVERSED, MOVED, JUDGED = "bias_reversed", "bias_moved", "judge_errors_counted"
 ALONE = "one_technique"  # takes back no decision: places among techniques of which there is one
 # what judges get wrong makes gains look smaller, so that it can hide a difference and not make one
 CANNOT_STAND = {REVERSED: ("use", "equivalent"), MOVED: ("equivalent",), JUDGED: ("equivalent",)}
-OVER_BOTH = "t_over_llms_and_items"
+OVER_BOTH = "t_over_vendors_and_items"
 WITHHELD = "withheld"
 
 
-def over_llms_and_items(values):
-    """Return the mean of values of LLMs and items with its interval, or None where none can be had of items.
+def over_units_and_items(values):
+    """Return the mean of values of LLMs or vendors and items with its interval, or None where none can be had of items.
 
     Parameters
     ----------
-    values : numpy.ndarray, shape (n LLMs, n items)
+    values : numpy.ndarray, shape (n units, n items)
         NaN where there is none.
 
     Returns
@@ -47,24 +48,8 @@ class ItemLosses:
     def __init__(self, losses, goal):
         self.losses, self.goal, self.llms = losses, goal, losses.llms
 
-    def of_technique(self, technique, among=None):
-        """Return the signed contrasts of a technique.
-
-        Parameters
-        ----------
-        technique : str
-        among : collection of str, optional
-            The LLMs that enter; all by default.
-
-        Returns
-        -------
-        numpy.ndarray, shape (n LLMs, n items)
-            In percentage points; NaN where an item does not enter.
-        """
-        return self._among(self.losses.signed_items(self.goal, technique), among)
-
     def gain(self, technique, control, among=None):
-        """Return what a technique gains on its control.
+        """Return what each item adds to what a technique gains on its control, to first order.
 
         Parameters
         ----------
@@ -81,18 +66,19 @@ class ItemLosses:
         return self._among(np.subtract(*of_both), among)
 
     def over_both(self, values):
-        """Return the mean over LLMs and items.
+        """Return the mean over units and items.
 
         Parameters
         ----------
-        values : numpy.ndarray, shape (n LLMs, n items)
+        values : numpy.ndarray, shape (n units, n items)
+            Units are LLMs or vendors.
 
         Returns
         -------
         analysis.methods.crossed_effects.Crossed or None
-            As of `over_llms_and_items`; None where arms are not paired by item.
+            As of `over_units_and_items`; None where arms are not paired by item.
         """
-        return over_llms_and_items(values) if self.pairing == "item" else None
+        return over_units_and_items(values) if self.pairing == "item" else None
 
     def _among(self, values, among):
         return values if among is None else values[np.isin(self.llms, list(among))]
@@ -111,6 +97,9 @@ class ItemContrasts(ItemLosses):
 
     def __init__(self, grid, arms, pairing):
         self.grid, self.pairing, self.llms = grid, pairing, grid.llms
+        self._vignette_of = np.zeros(len(grid.units), int)
+        for place, items in enumerate(grid.of_vignette):
+            self._vignette_of[items] = place
         self.values = np.stack(
             [
                 cell_differences([Arm(one.n[place], one.total[place]) for one in arms], pairing)
@@ -118,46 +107,24 @@ class ItemContrasts(ItemLosses):
             ]
         )
 
-    def of_technique(self, technique, among=None):
-        """Return the contrasts of a technique, in the unit of the measure, as of `ItemLosses.of_technique`."""
-        return self._among(self.values[self.grid.techniques.index(technique)], among)
-
-    def towards_none(self, technique, among=None):
-        """Return contrasts that are positive where an LLM's vignette has its bias.
-
-        Parameters
-        ----------
-        technique, among
-            As of `of_technique`.
-
-        Returns
-        -------
-        numpy.ndarray, shape (n LLMs, n items)
-        """
-        values = self.of_technique(technique, among)
-        turned = np.zeros(values.shape)
-        for items in self.grid.of_vignette:
-            turned[:, items] = np.sign(np.nansum(values[:, items], axis=1, keepdims=True))
-        return values * turned
-
     def gain(self, technique, control, among=None):
-        """Return what a technique gains on its control, as of `ItemLosses.gain`."""
-        return self.towards_none(control, among) - self.towards_none(technique, among)
+        """Return what each item adds to a gain, as of `ItemLosses.gain`."""
+        places = [self.grid.techniques.index(name) for name in (control, technique)]
+        of_both = (linear_squares(self.values[place], self._vignette_of) for place in places)
+        return self._among(np.subtract(*of_both), among)
 
 
-def stood(row, gains, basis, among=None):
+def stood(row, gains, basis):
     """Return a row with what stands of its decisions, in view of other items and of what happens to the bias itself.
 
     Parameters
     ----------
     row : dict
-        What was decided, as of `analysis.engine.rule.decide_from_gains`, with `technique, control, llm, n_llms` and
+        What was decided, as of `analysis.engine.rule.decide_over_vendors`, with `technique, control, llm, n_llms` and
         `n_comparisons`; `llm` is None over LLMs.
     gains : Gains
         Of the same LLMs.
     basis : Basis
-    among : collection of str, optional
-        The LLMs that enter; all by default.
 
     Returns
     -------
@@ -166,10 +133,10 @@ def stood(row, gains, basis, among=None):
     codes : list of str
         Why, and what limits the decision.
     """
-    row = row | _over_items(row, basis, among)
+    row = row | _over_items(row, gains, basis)
     if not {REVERSED, MOVED, JUDGED} & {*basis.guards}:
         return row, []
-    first, n_reversed = _change_of_bias(row, gains, basis, among)
+    first, n_reversed = _change_of_bias(row, gains, basis)
     changed = taken_back(row, first)
     codes = [first] if changed or first == REVERSED else []
     if JUDGED in basis.guards:
@@ -193,18 +160,16 @@ def cannot_stand(row, gains, basis):
     if not {REVERSED, MOVED, JUDGED} & {*basis.guards}:
         return {}
     codes = [JUDGED] if JUDGED in basis.guards else []
-    codes.append(_change_of_bias(row, gains, basis, None)[0])
+    codes.append(_change_of_bias(row, gains, basis)[0])
     return {word: code for code in codes for word in CANNOT_STAND.get(code, ())}
 
 
-def _change_of_bias(row, gains, basis, among):
+def _change_of_bias(row, gains, basis):
     """The code of what a technique does to the bias itself, or None, and how many LLMs have theirs turned round."""
     margin = basis.margin
-    n_reversed = int(gains.reversals(level=one_sided(len(gains.llms)), margin=margin).sum())
-    is_reversed = n_reversed > 0 or gains.p_none_reversed(margin=margin) < one_sided()
-    if basis.items and row["llm"] is None:
-        is_reversed = is_reversed or _is_turned(row, basis.items, among)
-    if is_reversed and REVERSED in basis.guards:
+    level = one_sided(row["n_comparisons"] * len(gains.llms) if row["llm"] is None else row["n_comparisons"])
+    n_reversed = int(gains.reversals(level=level, margin=margin).sum())
+    if n_reversed and REVERSED in basis.guards:
         return REVERSED, n_reversed
     return MOVED if MOVED in basis.guards and (gains.moved() > margin).any() else None, n_reversed
 
@@ -222,33 +187,62 @@ def taken_back(row, code):
     dict
     """
     words = CANNOT_STAND.get(code, ())
-    return {name: "no_evidence" for name in ("decision", "decision_asked") if row.get(name) in words}
+    return {name: "no_evidence" for name in ("decision", "decision_llms") if row.get(name) in words}
 
 
-def _over_items(row, basis, among):
-    """Bounds of the mean gain for other items too, where these are wider than those for other LLMs on these items.
+def _over_items(row, gains, basis):
+    """Bounds of the mean gain for other items too, where these are wider than those for other vendors on these items.
 
     All LLMs are put the same items, so that what a technique does to one item is the same error in all of them, which
-    the differences between LLMs do not show.
+    the differences between vendors do not show.
     """
     if basis.items is None or row["llm"] is not None or row.get("gain_low") is None:
         return {}
-    mean = basis.items.over_both(basis.items.gain(row["technique"], row["control"], among))
+    mean = mean_over_items(row, gains, basis)
     if mean is None:
         return {}
     half = -special.stdtrit(mean.both.df, one_sided(row["n_comparisons"])) * mean.both.standard_error
-    if half <= row["gain_high"] - row["gain"]:
+    gain, low, high, root = criterion_of(row, gains)
+    if half <= (high - low) / 2:
         return {}
-    bounds = {"gain_low": row["gain"] - half, "gain_high": row["gain"] + half}
-    decision = decide(*bounds.values(), margin=basis.margin) if row["n_llms"] >= FEWEST_LLMS else row["decision"]
-    return bounds | {"method": OVER_BOTH, "decision": row["decision"] and decision}
+    bounds = with_bounds((gain - half, gain + half), root)
+    if row["n_vendors"] < FEWEST_VENDORS or row["decision"] is None:
+        return bounds | {"method": OVER_BOTH}
+    return bounds | {
+        "method": OVER_BOTH, "decision": decide(gain - half, gain + half, margin=basis.margin, root=root)
+    }  # fmt: skip
 
 
-def _is_turned(row, items, among):
-    """Whether the mean over LLMs and items is surely on the other side of none than without the technique."""
-    under, without = (items.of_technique(row[name], among) for name in ("technique", "control"))
-    mean = items.over_both(under)
-    if mean is None or mean.n_llms < FEWEST_LLMS:
-        return False
-    is_sure = mean.both.low > 0 or mean.both.high < 0
-    return bool(is_sure and mean.estimate * np.nanmean(np.nanmean(without, axis=1)) < 0)
+def mean_over_items(row, gains, basis):
+    """Return the mean gain over vendors and items, or None where none can be had of items.
+
+    Parameters
+    ----------
+    row, gains, basis
+        As of `stood`.
+
+    Returns
+    -------
+    analysis.methods.crossed_effects.Crossed or None
+    """
+    by_llm = basis.items.gain(row["technique"], row["control"], gains.llms)
+    return basis.items.over_both(gains.by_vendor(by_llm))
+
+
+def criterion_of(row, gains):
+    """Return the gain of a row over LLMs with its bounds as the criterion has them, and the control's root.
+
+    Parameters
+    ----------
+    row : dict
+        As of `analysis.engine.rule.decide_over_vendors`, with bounds.
+    gains : Gains
+
+    Returns
+    -------
+    tuple of float
+        Gain, lower and upper bound; and the root, None where the criterion is no square.
+    """
+    root = gains.root(gains.by_vendor(gains.control).mean())
+    form = "gain" if root is None else "gain_squared"
+    return *(row[name] for name in (form, f"{form}_low", f"{form}_high")), root

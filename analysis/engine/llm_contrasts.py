@@ -17,13 +17,15 @@ COLUMNS = declared("llm_contrasts")
 
 @dataclass(frozen=True)
 class Differences:
-    """Differences of the losses of G LLMs, each of shape (..., G, G): the LLM of the row less that of the column.
+    """Differences of the criteria of G LLMs, each of shape (..., G, G): the LLM of the row less that of the column.
 
-    `estimate` is of corrected losses; NaN where the two have no vignette in common. `low` and `high` are the bounds at
-    `CONFIDENCE`, `p` the two-sided p value that goes with them; NaN where the trials do not tell the error.
+    `estimate` is NaN where the two have no vignette in common, and `mean_b` is the criterion of the column on those
+    that both have. `low` and `high` are the bounds at `CONFIDENCE`, `p` the two-sided p value that goes with them; NaN
+    where the trials do not tell the error.
     """
 
     estimate: np.ndarray
+    mean_b: np.ndarray
     error: np.ndarray
     df: np.ndarray
     low: np.ndarray
@@ -32,12 +34,10 @@ class Differences:
 
 
 def differences(loss, usable, baseline_variance, n_baseline):
-    """Compare the losses of every two LLMs on the vignettes that both have.
+    """Compare the criteria of every two LLMs on the vignettes that both have.
 
-    The noise is that of the trials of both LLMs and of their baselines, which are independent; its t quantile has
-    Satterthwaite's degrees of freedom. An absolute value of something near 0 is off on average, whatever is subtracted
-    from it: by at most the bounds of `analysis.engine.losses.bias_bounds`, 0 where the fold is far away. The interval
-    is that much wider, and the p value is of what the difference exceeds it by, so that neither trusts the correction.
+    The noise is that of the trials of both LLMs and of their baselines, which are independent; its t quantile has the
+    fewest degrees of freedom of what enters.
 
     Parameters
     ----------
@@ -54,26 +54,24 @@ def differences(loss, usable, baseline_variance, n_baseline):
     """
     usable = np.asarray(usable, bool)
     with np.errstate(divide="ignore", invalid="ignore"):
-        weights = _in_common(usable)
-        weights = weights / weights.sum(axis=-1, keepdims=True)
-        shared = loss.slope**2 * baseline_variance
-        variance = loss.variance + shared
-        per_df = loss.variance_per_df + np.where(shared > 0, shared**2 / (n_baseline - 1), 0.0)
+        common = _in_common(usable)
+        weights = common / common.sum(axis=-1, keepdims=True)
+        variance = loss.variance + loss.slope**2 * baseline_variance
+        fewest = np.where(usable, np.minimum(loss.df, n_baseline - 1), np.inf)
 
-        def over_vignettes(a, b, combine, power=1):
-            terms = combine(_known(a, usable)[..., :, None, :], _known(b, usable)[..., None, :, :])
-            return np.sum(weights**power * terms, axis=-1)
+        def over_vignettes(values, combine, power=1):
+            known = np.where(usable, values, 0.0)
+            return np.sum(weights**power * combine(known[..., :, None, :], known[..., None, :, :]), axis=-1)
 
-        estimate = over_vignettes(loss.corrected, loss.corrected, np.subtract)
-        squared = over_vignettes(variance, variance, np.add, power=2)
-        df = squared**2 / over_vignettes(per_df, per_df, np.add, power=4)
+        estimate = over_vignettes(loss.criterion, np.subtract)
+        mean_b = over_vignettes(loss.criterion, lambda a, b: b + np.zeros(a.shape))
+        squared = over_vignettes(variance, np.add, power=2)
+        of_both = np.minimum(fewest[..., :, None, :], fewest[..., None, :, :])
+        df = np.where(common, of_both, np.inf).min(axis=-1, initial=np.inf)
         error = np.where(squared > 0, np.sqrt(squared), np.nan)
-        above = np.maximum(over_vignettes(loss.bias_high, loss.bias_low, np.subtract), 0)
-        below = np.minimum(over_vignettes(loss.bias_low, loss.bias_high, np.subtract), 0)
         half = special.stdtrit(df, (1 + CONFIDENCE) / 2) * error
-        beyond = np.maximum(np.maximum(estimate - above, below - estimate), 0) / error
-    p = np.minimum(2 * special.stdtr(df, -beyond), 1)
-    return Differences(estimate, error, df, estimate - above - half, estimate - below + half, p)
+        p = np.minimum(2 * special.stdtr(df, -np.abs(estimate) / error), 1)
+    return Differences(estimate, mean_b, error, df, estimate - half, estimate + half, p)
 
 
 def holm(p):
@@ -160,6 +158,7 @@ def _by_pair(basis, technique):
     n_trials = losses.moments.n[..., place, :].sum(axis=-1)
     put = np.flatnonzero(n_trials.sum(axis=1))
     n_trials, n_baseline = n_trials[put], losses.n_baseline[put]
+    in_unit = losses.criterion_by_llm(basis.goal, technique).in_unit
     loss = Loss(*(values[put][..., place] for values in vars(losses.by_goal(basis.goal)).values()))
     has_loss = ~np.isnan(loss.loss)
     usable = has_loss & (n_baseline >= FEWEST_BASELINE)
@@ -179,15 +178,18 @@ def _by_pair(basis, technique):
                 one_trial=np.isnan(compared.error[a, b]),
             )
             row = {"llm_a": losses.llms[llm_a], "llm_b": losses.llms[llm_b], "n_llms": 2, "confidence": CONFIDENCE}
-            row |= {"method": "welch_t_bias_bounds", "n_comparisons": n_comparisons}
+            row |= {"method": "t_of_squares", "n_comparisons": n_comparisons}
             row["reason"] = reasons(reason, limit)
             row["n_trials"] = int(n_trials[[a, b]][:, both].sum())
             if both.any():
-                row |= {"loss_a": loss.loss[a, both].mean(), "loss_b": loss.loss[b, both].mean()}
-                row["difference"] = compared.estimate[a, b]
+                ends = compared.mean_b[b, a], compared.mean_b[a, b]
+                row |= dict(zip(("loss_a", "loss_b"), map(in_unit, ends), strict=True))
+                row["difference"] = row["loss_a"] - row["loss_b"]
             if reason is None:
-                row |= {"low": compared.low[a, b], "high": compared.high[a, b], "std_error": compared.error[a, b]}
-                row |= {"df": compared.df[a, b], "p_value": compared.p[a, b], "p_holm": p_holm[a, b]}
+                size = row["loss_a"] + row["loss_b"] if losses.power(basis.goal) == 2 else None
+                low, high = (_in_points(end, size) for end in (compared.low[a, b], compared.high[a, b]))
+                row |= {"low": low, "high": high, "df": compared.df[a, b]}
+                row |= {"p_value": compared.p[a, b], "p_holm": p_holm[a, b]}
             if usable[a].any():
                 row |= {"rank_a": rank[a], "rank_a_low": first[a], "rank_a_high": last[a]}
             yield row
@@ -197,5 +199,8 @@ def _in_common(usable):
     return usable[..., :, None, :] & usable[..., None, :, :]
 
 
-def _known(values, usable):
-    return np.where(usable, values, 0.0)
+def _in_points(difference, size):
+    """A difference of squares in the unit of the loss, whose roots add up to `size`; None where it is of no squares."""
+    if size is None or difference == 0:
+        return difference
+    return difference / max(size, np.sqrt(np.abs(difference)))

@@ -1,21 +1,17 @@
 """How far an anchor moves the answers: the losses of each LLM and vignette, by what a paradigm names as goals.
 
-Everything is in percent of the LLM's own baseline. Absolute values are taken of each LLM, vignette and contrast, and
-averaged afterwards, so that an LLM that overshoots cannot make up for one that undershoots.
+Everything is in percent of the LLM's own baseline. Squares are taken of each LLM, vignette and contrast, less what
+noise adds to them, and averaged afterwards, so that an LLM that overshoots cannot make up for one that undershoots.
 """
 
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 import numpy as np
-import yaml
-from scipy import special
+
+from analysis.leading import shipped
 
 NONE = "none"
-COMPATIBLE = 2.5  # standard errors within which a true value is taken to be possible
 SAME = 1e-9  # as a share of what is compared: a smaller difference is rounding
-STEP = 0.025  # standard errors between the true values at which the bias of a fold is worked out
 
 
 @dataclass(frozen=True)
@@ -29,6 +25,11 @@ class Goal:
 
     contrasts: tuple[tuple[str, str], ...] = ()
     distance_of: tuple[str, ...] = ()
+
+    @property
+    def power(self):
+        """To which power of the loss the criterion is: contrasts are squared, distances are not."""
+        return 1 if self.distance_of else 2
 
     @classmethod
     def stated(cls, goal, base):
@@ -49,11 +50,9 @@ class Goal:
         return cls(tuple(map(tuple, pairs)), tuple(goal.get("distance_of") or ()))
 
 
-with open(Path(__file__).resolve().parents[2] / "ingest/paradigms/anchoring.yaml", encoding="utf-8") as file:
-    _ANCHORING = yaml.safe_load(file)
+_ANCHORING = shipped()
 SIDES = tuple(arm for arm in _ANCHORING["arms"] if arm != _ANCHORING["relative_to"])
 GOALS = {name: Goal.stated(goal, _ANCHORING["relative_to"]) for name, goal in _ANCHORING["goals"].items()}
-LEADING = next(name for name, goal in _ANCHORING["goals"].items() if goal.get("leads"))
 # what a paradigm states whose file is bais's own, for studies that name none
 SHIPPED = {
     _ANCHORING["paradigm"]: (
@@ -98,88 +97,21 @@ class Moments:
 class Loss:
     """Losses of conditions, each of shape (...).
 
-    `loss` is as observed, `corrected` is less what noise adds to an absolute value; what the correction leaves lies
-    between `bias_low` and `bias_high`. `variance` is what the condition's own trials leave uncertain in it, and
-    `variance_per_df` the sum of the squares of its terms over their degrees of freedom. `slope` is how the loss changes
-    with the logarithm of the baseline, which conditions of one LLM and vignette share. `is_corrected` is false where a
-    standard error is 0 or not known.
+    `loss` is as observed: the mean of the absolute contrasts, or of the distances. `criterion` is what decisions are
+    made of, which noise does not make larger on average: the mean of the squared contrasts less `noise`, the variance
+    of the contrasts; of a distance it is the distance itself. `variance` is what the condition's own trials leave
+    uncertain in the criterion, with `df` degrees of freedom, the fewest of its arms. `slope` is how the criterion
+    changes with the logarithm of the baseline, which conditions of one LLM and vignette share. `is_corrected` is false
+    where a variance is 0 or not known.
     """
 
     loss: np.ndarray
-    corrected: np.ndarray
-    bias_low: np.ndarray
-    bias_high: np.ndarray
+    criterion: np.ndarray
+    noise: np.ndarray
     variance: np.ndarray
-    variance_per_df: np.ndarray
+    df: np.ndarray
     slope: np.ndarray
     is_corrected: np.ndarray
-
-
-def folding_excess(value, error):
-    """How much too large the absolute value of a normal estimate is, on average, if the truth is what was estimated.
-
-    Parameters
-    ----------
-    value, error : array_like
-        An estimate of any sign, and its standard error.
-
-    Returns
-    -------
-    numpy.ndarray
-        E abs(N(value, error²)) - abs(value); 0 where the error is 0 or not known. To subtract it is a plug-in: at a
-        true value of 0 it leaves 59 % of the excess, at one to two standard errors it takes too much, and no unbiased
-        estimator exists (docs/methodology.md shows what is left).
-
-    References
-    ----------
-    Leone, Nelson & Nottingham (1961), The folded normal distribution, Technometrics 3(4), 543-550.
-    """
-    value, error = np.abs(np.asarray(value, float)), np.asarray(error, float)
-    scale = np.where(error > 0, error, 1.0)
-    shift = value / scale
-    excess = scale * (np.sqrt(2 / np.pi) * np.exp(-(shift**2) / 2) - 2 * shift * special.ndtr(-shift))
-    return np.where(error > 0, excess, 0.0)
-
-
-def bias_bounds(value, error):
-    """How far the corrected absolute value of a normal estimate can be off on average, given what was estimated.
-
-    Parameters
-    ----------
-    value, error : array_like
-        As of `folding_excess`.
-
-    Returns
-    -------
-    tuple of numpy.ndarray
-        The least and the most bias over all true values within `COMPATIBLE` standard errors of the estimate; 0 where
-        the fold is farther away than that.
-
-    References
-    ----------
-    Armstrong & Kolesár (2018), Optimal inference in a class of regression models, Econometrica 86(2), 655-683, for
-    intervals that add the worst bias to the noise.
-    """
-    value, error = np.abs(np.asarray(value, float)), np.asarray(error, float)
-    truths, least, most = _bias_of_standardised()
-    shift = np.where(error > 0, value / np.where(error > 0, error, 1.0), np.inf)
-    scale = np.where(error > 0, error, 0.0)
-    return tuple(scale * np.interp(shift, truths, bound, right=0.0) for bound in (least, most))
-
-
-@cache
-def _bias_of_standardised():
-    """Bounds of the bias by how many standard errors the estimate is from 0."""
-    truths = np.arange(0, 10.01, STEP)
-    noise = np.linspace(-8, 8, 3201)
-    density = np.exp(-(noise**2) / 2)
-    drawn = np.abs(truths[:, None] + noise)
-    bias = (drawn - folding_excess(drawn, np.ones_like(drawn))) @ density / density.sum() - truths
-    steps = np.arange(len(truths))
-    near = np.abs(steps[:, None] - steps) <= round(
-        COMPATIBLE / STEP
-    )  # in whole steps, so that none is lost to rounding
-    return truths, np.where(near, bias, np.inf).min(axis=1), np.where(near, bias, -np.inf).max(axis=1)
 
 
 def losses(goal, moments, arms=SIDES):
@@ -196,25 +128,23 @@ def losses(goal, moments, arms=SIDES):
     -------
     Loss
         In percentage points, and for `distance_of` in percent; NaN where an arm was not asked or there is no baseline.
-        `variance` is that of the first order: an arm that several contrasts share enters with the sum of its signs.
     """
     if goal.distance_of:
         places = [arms.index(arm) for arm in goal.distance_of]
-        shares = np.full(len(places), 1 / len(places))
-        variances, df = moments.distance_variance[..., places], moments.degrees[..., places]
-        variance, variance_per_df = _combined(variances, df, shares)
         loss, slope = (values[..., places].mean(axis=-1) for values in (moments.distance, moments.distance_slope))
-        none = np.zeros(loss.shape)
-        return Loss(loss, loss, none, none, variance, variance_per_df, slope, variance > 0)
-    percent, own = by_arm(moments.percent, 100.0, arms), by_arm(moments.variance, 0.0, arms)
+        variance = moments.distance_variance[..., places].sum(axis=-1) / len(places) ** 2
+        df = moments.degrees[..., places].min(axis=-1)
+        return Loss(loss, loss, np.zeros(loss.shape), variance, df, slope, variance > 0)
+    percent = by_arm(moments.percent, 100.0, arms)
     falling = by_arm(moments.percent, 0.0, arms)  # what is in percent of the baseline falls as that rises
     signed = np.stack([percent[a] - percent[b] for a, b in goal.contrasts], axis=-1)
-    errors = np.stack([own[a] + own[b] for a, b in goal.contrasts], axis=-1)
     slope = np.stack([falling[b] - falling[a] for a, b in goal.contrasts], axis=-1)
-    entering = np.array([[(arm == a) - (arm == b) for arm in arms] for a, b in goal.contrasts])
-    shares = np.where(signed < 0, -1.0, 1.0) @ entering / len(goal.contrasts)
-    variance, variance_per_df = _combined(moments.variance, moments.degrees, shares)
-    return folded(signed, errors, slope, moments.baseline_variance[..., None], variance, variance_per_df)
+    entering = np.array([[(arm == a) - (arm == b) for arm in arms] for a, b in goal.contrasts], float)
+    used = np.flatnonzero(entering.any(axis=0))
+    # arms enter several contrasts, whose errors are then correlated
+    covariance = np.einsum("ka,la,...a->...kl", entering[:, used], entering[:, used], moments.variance[..., used])
+    df = moments.degrees[..., used].min(axis=-1)
+    return squares(signed, covariance, slope, moments.baseline_variance, df)
 
 
 def by_arm(values, of_baseline, arms=SIDES):
@@ -235,35 +165,44 @@ def by_arm(values, of_baseline, arms=SIDES):
     return dict(zip(arms, np.moveaxis(values, -1, 0), strict=True)) | {NONE: np.full(values.shape[:-1], of_baseline)}
 
 
-def _combined(variances, df, shares):
-    """Variance of a weighted sum of arms, and the sum of the squares of its terms over their degrees of freedom."""
-    terms = shares**2 * variances
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return terms.sum(axis=-1), np.where(terms > 0, terms**2 / df, 0.0).sum(axis=-1)
-
-
-def folded(signed, own, slope, shared, variance, variance_per_df):
-    """Give the loss that is the mean of absolute values of signed estimates.
+def squares(signed, covariance, slope, shared, df):
+    """Give the loss whose criterion is the mean square of signed estimates, less what noise adds to it.
 
     Parameters
     ----------
-    signed, own, slope : numpy.ndarray, shape (..., k)
-        The estimates of a condition, the variance of each from its own trials, and how each changes with what it shares
-        with other conditions: the logarithm of the baseline.
-    shared : numpy.ndarray, shape (..., 1)
-        The variance of that.
-    variance, variance_per_df : numpy.ndarray, shape (...)
-        As of `Loss`.
+    signed, slope : numpy.ndarray, shape (..., k)
+        The estimates of a condition, and how each changes with what it shares with other conditions: the logarithm of
+        the baseline.
+    covariance : numpy.ndarray, shape (..., k, k)
+        Of the estimates from the condition's own trials.
+    shared : numpy.ndarray, shape (...)
+        The variance of what is shared.
+    df : numpy.ndarray, shape (...)
+        Degrees of freedom of the covariance.
 
     Returns
     -------
     Loss
+        The variance of a mean of k squares is, of normal estimates, (4 d' C d + 2 tr C²) / k², where d' C d of the true
+        contrasts is that of the estimates less tr C², and not below 0.
+
+    References
+    ----------
+    Seber & Lee (2003), Linear Regression Analysis, theorems 1.5 and 1.6, for the mean and the variance of a quadratic
+    form of normal variables.
     """
-    error = np.sqrt(own + slope**2 * shared)
-    loss = np.abs(signed)
-    sides = (loss, loss - folding_excess(signed, error), *bias_bounds(signed, error), np.sign(signed) * slope)
-    loss, corrected, bias_low, bias_high, slope = (side.mean(axis=-1) for side in sides)
-    return Loss(loss, corrected, bias_low, bias_high, variance, variance_per_df, slope, (error > 0).all(axis=-1))
+    k = signed.shape[-1]
+    own = np.diagonal(covariance, axis1=-2, axis2=-1)
+    error = own + slope**2 * shared[..., None]
+    noise = np.where(np.isnan(error), 0.0, error).mean(axis=-1)
+    fourth = (covariance**2).sum(axis=(-2, -1))
+    first = np.einsum("...k,...kl,...l->...", signed, covariance, signed)
+    variance = (4 * np.maximum(first - fourth, 0.0) + 2 * fourth) / k**2
+    is_corrected = (error > 0).all(axis=-1)
+    of_shared = 2 * (signed * slope).mean(axis=-1)
+    return Loss(
+        np.abs(signed).mean(axis=-1), (signed**2).mean(axis=-1) - noise, noise, variance, df, of_shared, is_corrected
+    )
 
 
 def distance_bounds(low, high):

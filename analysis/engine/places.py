@@ -4,6 +4,7 @@ import numpy as np
 
 from analysis.counts import CONTROL
 from analysis.engine.predictions import fit
+from analysis.engine.rule import in_points
 from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.tables import declared, reasons
 
@@ -23,7 +24,7 @@ class Fitted:
         self.covariances = np.zeros((*shape, shape[1]))
         for k, one in enumerate(gains.values()):
             rows = [self.llms.index(llm) for llm in one.llms]
-            self.values[rows, k], losses[rows, k] = one.values, one.loss_control
+            self.values[rows, k], losses[rows, k] = one.values, one.control
             for other, another in enumerate(gains.values()):
                 self.covariances[rows, k, other] = one.covariances(another)
         self.fit = fit(self.values, self.covariances, losses, n_draws=n_draws, rng=streams())
@@ -63,7 +64,8 @@ class Model:
         on_control = {pair: by_llm for pair, by_llm in gains.items() if pair.kind == "control" and by_llm.llms}
         self.own = {pair: by_llm for pair, by_llm in on_control.items() if pair in enough}
         self.few = {pair: by_llm for pair, by_llm in on_control.items() if pair not in enough}
-        common = {pair.technique: by_llm for pair, by_llm in enough.items() if pair.control == CONTROL}
+        self.common = {pair: by_llm for pair, by_llm in enough.items() if pair.control == CONTROL}
+        common = {pair.technique: by_llm for pair, by_llm in self.common.items()}
         own = {pair.technique: by_llm for pair, by_llm in self.own.items()}
         self.gain = Fitted(own, streams, n_draws) if own else None
         is_same = common.keys() == own.keys() and all(one is own[technique] for technique, one in common.items())
@@ -92,7 +94,7 @@ class Model:
         return columns
 
     def control(self, control):
-        """Return how probable it is that none of the techniques gains on its control, and that all do.
+        """Return how probable each place of no technique is among all that are held against it.
 
         Parameters
         ----------
@@ -101,13 +103,15 @@ class Model:
         Returns
         -------
         dict
-            `p_best, p_worst`, or the `reason` why there is neither; of a control other than no technique nothing.
+            As of `places`, or the `reason` why there is none; of a control other than no technique nothing.
         """
-        if control != CONTROL or not self.gain:
-            return {} if self.gain else {"reason": "too_few_llms"}
-        if self.gain.fit.reason:
-            return {"reason": self.gain.fit.reason}
-        return {"p_best": self.gain.fit.p_none_gains, "p_worst": self.gain.fit.p_all_gain}
+        if control != CONTROL or not self.place:
+            return {} if self.place else {"reason": "too_few_llms"}
+        fitted = self.place.fit
+        if fitted.reason:
+            return {"reason": fitted.reason}
+        low, high = fitted.ranks[:, -1]
+        return {"p_best": fitted.p_best[-1], "p_worst": fitted.p_worst[-1], "rank_low": low, "rank_high": high}
 
     def predictions(self):
         """Yield what each technique would do to an LLM that nobody asked, and to each that was.
@@ -130,19 +134,28 @@ class Model:
             for k, (pair, gains) in enumerate(self.own.items()):
                 is_foretold = llm is not None and np.isnan(self.gain.values[self.gain.llms.index(llm), k])
                 is_placed = placed is not None and pair.technique in self.place.techniques
-                place = self.place.techniques.index(pair.technique) if is_placed else None
+                root = gains.root(foretold.control_loss[k])
                 yield _prediction(pair, gains, llm) | {
-                    "expected_loss": foretold.expected_loss[k] if place is None else placed.expected_loss[place],
-                    "gain": foretold.gain[k],
-                    "gain_low": foretold.gain_low[k],
-                    "gain_high": foretold.gain_high[k],
+                    "expected_loss": gains.root_of(foretold.control_loss[k] - foretold.gain[k]),
+                    "gain": in_points(foretold.gain[k], root),
+                    "gain_low": in_points(foretold.gain_low[k], root),
+                    "gain_high": in_points(foretold.gain_high[k], root),
                     "p_better_than_control": foretold.p_better_than_control[k],
-                    "p_best_new_llm": None if place is None else placed.p_best[place],
+                    "p_best_new_llm": placed.p_best[self.place.techniques.index(pair.technique)] if is_placed else None,
                     "between_sd": self.gain.fit.between_sd,
                     "reason": reasons(
                         "not_asked_with_it" if is_foretold else None, None if is_placed else "no_technique_not_asked"
                     ),
                 }
+            if placed is not None:
+                yield self._of_none(llm, placed)
+
+    def _of_none(self, llm, placed):
+        """The prediction of no technique: what it is expected to lose, and how probable it is that nothing gains."""
+        (pair, gains), *_ = ((pair, gains) for pair, gains in self.common.items())
+        loss = gains.root_of(np.mean(placed.control_loss))
+        row = _prediction(pair, gains, llm) | {"technique": CONTROL, "control": None}
+        return row | {"expected_loss": loss, "p_best_new_llm": placed.p_best[-1], "reason": "control"}
 
 
 def _prediction(pair, gains, llm):

@@ -15,12 +15,11 @@ NEGLIGIBLE = 1e-4  # of the heaviest node
 class Prediction:
     """The gains of one LLM as far as they are known; arrays have shape (K,), in the unit of the gains.
 
-    `gain_low` and `gain_high` hold the LLM's own gain, not the mean over LLMs, with 95 %. `p_best` is the probability
-    that no other technique gains this LLM more. `expected_loss` is not below 0: a gain that is drawn towards those of
-    other LLMs may be more than this LLM has to lose.
+    `gain_low` and `gain_high` hold the LLM's own gain, not the mean over LLMs, with 95 %. `p_best`, of shape (K + 1,),
+    is the probability that no other technique gains this LLM more, and last that none gains.
     """
 
-    expected_loss: np.ndarray
+    control_loss: np.ndarray
     gain: np.ndarray
     gain_low: np.ndarray
     gain_high: np.ndarray
@@ -45,13 +44,13 @@ class Fit:
 
     @property
     def p_best(self):
-        """Probability that a technique has the largest mean gain, shape (K,); ties are shared."""
-        return _share_of_largest(self.means)
+        """Probability of the largest mean gain, by technique and last of no gain, shape (K + 1,); ties are shared."""
+        return _share_of_largest(_with_none(self.means))
 
     @property
     def p_worst(self):
-        """Probability that a technique has the smallest mean gain, shape (K,)."""
-        return _share_of_largest(-self.means)
+        """Probability that a technique has the smallest mean gain, and that none loses, shape (K + 1,)."""
+        return _share_of_largest(_with_none(-self.means))
 
     @property
     def p_worse_than_control(self):
@@ -60,19 +59,9 @@ class Fit:
 
     @property
     def ranks(self):
-        """Least and greatest rank of each mean (1 is the largest) that leave out 2.5 % of the draws, shape (2, K)."""
-        ranks = (-self.means).argsort(axis=1).argsort(axis=1) + 1
+        """Least and greatest rank of each mean and of no gain (1 is the largest) that leave out 2.5 %: (2, K + 1)."""
+        ranks = (-_with_none(self.means)).argsort(axis=1).argsort(axis=1) + 1
         return np.quantile(ranks, [0.025, 0.975], axis=0, method="inverted_cdf")
-
-    @property
-    def p_none_gains(self):
-        """Probability that no technique has a mean gain above 0: that the control is best."""
-        return float((self.means <= 0).all(axis=1).mean())
-
-    @property
-    def p_all_gain(self):
-        """Probability that every technique has a mean gain above 0: that the control is worst."""
-        return float((self.means > 0).all(axis=1).mean())
 
     def asked(self, place, *, rng):
         """Predict the gains of the LLM at this place among those that were asked.
@@ -113,13 +102,13 @@ def fit(gains, covariances, control_losses, *, n_draws=10_000, rng):
     Parameters
     ----------
     gains : array_like, shape (G, K)
-        Loss of the control less loss of the technique, of G LLMs and K techniques, in any unit. NaN where the LLM was
-        not asked with the technique.
+        Criterion of the control less that of the technique, of G LLMs and K techniques, in any unit. NaN where the LLM
+        was not asked with the technique.
     covariances : array_like, shape (G, K, K)
         Sampling covariance of each LLM's gains from its trials: techniques share the baseline and the control. Rows and
         columns of what was not asked are not read. May be singular or 0.
     control_losses : array_like, shape (G, K)
-        Loss of each technique's control. Where it is NaN the mean over the other LLMs stands in.
+        Criterion of each technique's control. Where it is NaN the mean over the other LLMs stands in.
     n_draws : int
     rng : numpy.random.Generator
         Pass a seeded one to reproduce a table.
@@ -351,15 +340,17 @@ def _checked(gains, covariances):
     return g, V
 
 
+def _with_none(draws):
+    """Draws of gains beside the gain of no technique, which is 0."""
+    return np.concatenate([draws, np.zeros((len(draws), 1))], axis=1)
+
+
 def _share_of_largest(draws):
     is_largest = draws == draws.max(axis=1, keepdims=True)
     return (is_largest / is_largest.sum(axis=1, keepdims=True)).mean(axis=0)
 
 
 def _predicted(draws, control_loss):
-    gain = draws.mean(axis=0)
     low, high = np.quantile(draws, [0.025, 0.975], axis=0)
-    # the mean is cut off at 0, not each draw: cut draws would be too large on average wherever a technique works
-    return Prediction(
-        np.maximum(control_loss - gain, 0), gain, low, high, (draws > 0).mean(axis=0), _share_of_largest(draws)
-    )
+    p_better, p_best = (draws > 0).mean(axis=0), _share_of_largest(_with_none(draws))
+    return Prediction(control_loss, draws.mean(axis=0), low, high, p_better, p_best)

@@ -17,6 +17,7 @@ from analysis.engine.grid import RECOMMENDED, by_measure, or_none
 from analysis.engine.guards import JUDGED, MOVED, REVERSED, ItemContrasts, ItemLosses
 from analysis.engine.losses import SHIPPED, Goal
 from analysis.engine.measures import best_value
+from analysis.leading import leads, of_domain
 from analysis.methods.crossed_effects import Arm, signed_bounds, signed_contrasts
 
 BIAS = "bias"
@@ -65,7 +66,7 @@ class Question:
     stream : tuple of str
         With the study, what names its random numbers.
     leads : bool
-        Whether it is the one that its paradigm is about.
+        Whether it is the one that its paradigm is about, in a domain with such unanchored prompts.
     specification : dict
         The recommended one.
     basis : Basis
@@ -83,25 +84,28 @@ class Question:
     others: Callable
 
 
-def questions(counts, paradigms, contrasts, *, margin, response_source):
+def questions(counts, paradigms, contrasts, vendors, baselines=None, *, margin, response_source):
     """Yield all questions: those on goals, then those on contrasts.
 
     Parameters
     ----------
-    counts, paradigms, margin, response_source
+    counts, paradigms, baselines, margin, response_source
         As of `questions_on_goals`.
     contrasts : pandas.DataFrame
         As of `questions_on_contrasts`.
+    vendors : pandas.DataFrame
+        `llm, vendor`: an LLM that is not there is a vendor of its own.
 
     Yields
     ------
     Question
     """
-    yield from questions_on_goals(counts, paradigms, margin=margin, response_source=response_source)
-    yield from questions_on_contrasts(counts, paradigms, contrasts)
+    vendors = dict(zip(vendors["llm"], vendors["vendor"], strict=True))
+    yield from questions_on_goals(counts, paradigms, vendors, baselines, margin=margin, response_source=response_source)
+    yield from questions_on_contrasts(counts, paradigms, contrasts, vendors)
 
 
-def questions_on_goals(counts, paradigms, *, margin, response_source):
+def questions_on_goals(counts, paradigms, vendors, baselines=None, *, margin, response_source):
     """Yield the questions on the goals that paradigms name, by domain: each in percent of the answers in one arm.
 
     Parameters
@@ -111,6 +115,11 @@ def questions_on_goals(counts, paradigms, *, margin, response_source):
     paradigms : pandas.DataFrame
         `study, paradigm, measure, relative_to, goals`, the last as JSON; of those without goals nothing is asked here.
         A paradigm that is bais's own is as its file says, unless a study states it.
+    vendors : dict of str to str
+        Of LLMs.
+    baselines : pandas.DataFrame, optional
+        `study, paradigm, domain, baseline_prompt` of vignettes, the last `same` or `differs`, by which a goal may lead:
+        `analysis.leading`. Of a domain that is not there nothing is known, which counts as `differs`.
     margin : float
         Of a goal that names none, in percentage points.
     response_source : str
@@ -125,6 +134,7 @@ def questions_on_goals(counts, paradigms, *, margin, response_source):
         for row in paradigms.dropna(subset="goals").itertuples()
         for goals in [json.loads(row.goals)]
     }
+    prompts = _by_domain(baselines)
     by_domain = counts.groupby(["study", "paradigm", "measure", "domain"], dropna=False, sort=True, observed=True)
     for names, rows in by_domain:
         study, paradigm, measure, domain = map(or_none, names)
@@ -132,17 +142,26 @@ def questions_on_goals(counts, paradigms, *, margin, response_source):
         if not goals:
             continue
         specification, *others = _specifications(rows, response_source)
-        made = partial(_losses_of, rows, base, {name: Goal.stated(goal, base) for name, goal in goals.items()})
+        made = partial(_losses_of, rows, base, {name: Goal.stated(goal, base) for name, goal in goals.items()}, vendors)
         losses = made(specification)
         of_others = cache(partial(_losses_of_each, made, others))
         keys = {"study": study, "paradigm": paradigm, "domain": domain} | ({"measure": measure} if measure else {})
         place = (domain,) if paradigm in SHIPPED else (paradigm, domain)
+        baseline_prompt = of_domain(prompts.get((study, paradigm, domain), ()))
         for name, goal in goals.items() if losses.llms else ():
             basis = partial(_basis_of_goal, goal, margin)
             yield Question(
-                keys | {"goal": name}, domain, (*place, name), bool(goal.get("leads")), specification, basis(losses),
-                partial(_bases, of_others, basis),
+                keys | {"goal": name}, domain, (*place, name), leads(goal, baseline_prompt), specification,
+                basis(losses), partial(_bases, of_others, basis),
             )  # fmt: skip
+
+
+def _by_domain(baselines):
+    """Return what is known of the unanchored prompts of the vignettes of each study, paradigm and domain."""
+    prompts = {}
+    for row in () if baselines is None else baselines.itertuples():
+        prompts.setdefault((row.study, row.paradigm, row.domain), []).append(row.baseline_prompt)
+    return prompts
 
 
 def _specifications(rows, response_source):
@@ -163,11 +182,13 @@ def _plain(temperature):
     return np.format_float_positional(temperature, trim="-")
 
 
-def _losses_of(rows, base, goals, specification):
+def _losses_of(rows, base, goals, vendors, specification):
     is_read = (rows["response_source"] == specification["response_source"]) | rows["response_source"].isna()
     temperature = specification["baseline_scope"].partition("=")[2]
     chosen = rows[is_read & (rows["row_set"] == specification["row_set"])]
-    return DomainLosses(chosen, base, goals, temperature=float(temperature) if temperature else None)
+    losses = DomainLosses(chosen, base, goals, temperature=float(temperature) if temperature else None)
+    losses.vendors = vendors
+    return losses
 
 
 def _losses_of_each(made, specifications):
@@ -179,24 +200,29 @@ def _bases(of_others, basis):
 
 
 def _basis_of_goal(goal, margin, losses):
-    guards = tuple({"reversed": REVERSED, "moved": MOVED}[name] for name in goal.get("guards") or ())
+    stated = {"reversed": REVERSED, "moved": MOVED}
+    guards = {stated[name] for name in goal.get("guards") or ()}
+    if losses.signed(goal["goal"]) is not None:
+        guards.add(REVERSED)  # a loss is as large where the bias is turned round, whatever bias it is
     items = ItemLosses(losses, goal["goal"]) if losses.has_items else None
-    stated = goal.get("margin")
-    return Basis(losses, goal["goal"], margin if stated is None else float(stated), guards, items, len(losses.arms))
+    margin = float(goal["margin"]) if goal.get("margin") is not None else margin
+    return Basis(losses, goal["goal"], margin, tuple(sorted(guards)), items, len(losses.arms))
 
 
-def questions_on_contrasts(counts, paradigms, contrasts):
+def questions_on_contrasts(counts, paradigms, contrasts, vendors):
     """Yield the questions on each contrast of arms of each measure, of those of which somebody says what is best.
 
-    The loss is the absolute contrast of each LLM and vignette. Where one arm is held against a reference, and higher
-    values are better without one being named, it is the distance from 1, the most that a share or a similarity can be;
-    of numbers there is then no question. A bias that is turned round is as large as before, and one that is moved by
-    more than the margin is not as it was: decisions that overlook that are taken back.
+    The loss is the contrast of each LLM and vignette, squared where it decides. Where one arm is held against a
+    reference, and higher values are better without one being named, it is the distance from 1, the most that a share
+    or a similarity can be; of numbers there is then no question. A bias that is turned round is as large as before, and
+    one that is moved by more than the margin is not as it was: decisions that overlook that are taken back.
 
     Parameters
     ----------
     counts, paradigms, contrasts : pandas.DataFrame
         As of `analysis.engine.grid.by_measure`.
+    vendors : dict of str to str
+        Of LLMs.
 
     Yields
     ------
@@ -207,7 +233,7 @@ def questions_on_contrasts(counts, paradigms, contrasts):
             grids = {} if measured.has_goals else measured.grids
             grid = grids.pop(RECOMMENDED["row_set"], None)
             for contrast in measured.contrasts if grid else ():
-                basis = basis_of_contrast(grid(), contrast)
+                basis = basis_of_contrast(grid(), contrast, vendors)
                 if basis is None:
                     continue
                 arms = {"arm": contrast.arm, "arm_b": or_none(contrast.arm_b)}
@@ -216,18 +242,18 @@ def questions_on_contrasts(counts, paradigms, contrasts):
                 specification = {"switch": AS_RECOMMENDED, "row_set": RECOMMENDED["row_set"]}
                 yield Question(
                     keys, paradigm, ("/".join(filter(None, names)), BIAS), True, specification, basis,
-                    partial(_of_row_sets, grids, contrast),
+                    partial(_of_row_sets, grids, contrast, vendors),
                 )  # fmt: skip
 
 
-def _of_row_sets(grids, contrast):
+def _of_row_sets(grids, contrast, vendors):
     return [
-        ({"switch": "row_set", "row_set": row_set}, basis_of_contrast(grid(), contrast))
+        ({"switch": "row_set", "row_set": row_set}, basis_of_contrast(grid(), contrast, vendors))
         for row_set, grid in grids.items()
     ]
 
 
-def basis_of_contrast(grid, contrast):
+def basis_of_contrast(grid, contrast, vendors):
     """Return what decisions on one contrast of arms rest on, or None where nobody says which value is without bias.
 
     What is measured of texts, such as a similarity, says how an answer is made and not whether it is wrong.
@@ -238,6 +264,8 @@ def basis_of_contrast(grid, contrast):
     contrast : namedtuple
         Of a contrast and what its paradigm declares: `arm, arm_b, pairing, is_share, margin, better, reference,
         answer_kind, measured_from`.
+    vendors : dict of str to str
+        Of LLMs.
 
     Returns
     -------
@@ -274,6 +302,7 @@ def basis_of_contrast(grid, contrast):
         for parts in (put, [n - one.n for n, one in zip(put, arms, strict=True)])
     ]
     losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed, bounds, n_put)
+    losses.vendors = vendors
     margin = 0.0 if pd.isna(contrast.margin) else float(contrast.margin)
     judged = (JUDGED,) if contrast.measured_from == "judgement" else ()
     return Basis(losses, BIAS, margin, (REVERSED, MOVED, *judged), ItemContrasts(grid, arms, pairing), len(arms))

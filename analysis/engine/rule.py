@@ -3,26 +3,28 @@
 import numpy as np
 from scipy import special
 
-from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
+from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS, FEWEST_VENDORS
 
 ZERO = 1e-9
 
 
-def decide(gain_low, gain_high, *, margin):
+def decide(gain_low, gain_high, *, margin, root=None):
     """Say what bounds of a gain mean; the rule is in docs/methodology.md.
 
     Parameters
     ----------
     gain_low, gain_high : float
-        NaN where there are none.
+        Of the criterion, NaN where there are none.
     margin : float
-        The largest gain or loss that still counts as none.
+        The largest gain or loss that still counts as none, in the unit of the loss.
+    root : float, optional
+        The root of the control's mean square, where the criterion is squared.
 
     Returns
     -------
     {'use', 'avoid', 'equivalent', 'no_evidence'}
     """
-    if -margin < gain_low and gain_high < margin:
+    if _is_equivalent(gain_low, gain_high, margin, root):
         return "equivalent"
     if gain_low > ZERO:
         return "use"
@@ -31,15 +33,59 @@ def decide(gain_low, gain_high, *, margin):
     return "no_evidence"
 
 
-def decide_from_gains(values, asked_bounds, *, level, margin):
-    """Decide from the gains of LLMs: the one place where an interval becomes a decision.
+def _is_equivalent(gain_low, gain_high, margin, root):
+    low, high = no_difference(margin, root)
+    return low < gain_low and gain_high < high
+
+
+def no_difference(margin, root=None):
+    """Return between which gains of the criterion there is no difference, as `decide` has it.
 
     Parameters
     ----------
-    values : numpy.ndarray, shape (n LLMs,)
-        The gain of each LLM.
-    asked_bounds : tuple of float
-        Lower and upper bound of the mean gain of the LLMs that were asked, as of `Gains.asked_bounds`.
+    margin : float
+        In the unit of the loss.
+    root : float, optional
+        As of `decide`: near the fold the margin holds of squares too, since there the control's root is mostly noise.
+
+    Returns
+    -------
+    tuple of float
+        By `in_points` they are the margin.
+    """
+    if root is None:
+        return -margin, margin
+    return -margin * (2 * root + margin), margin * (2 * root - margin) if root >= 2 * margin else margin**2
+
+
+def in_points(gain, root):
+    """Return a gain of the criterion in the unit of the loss, as a reader is shown it.
+
+    Parameters
+    ----------
+    gain : float or numpy.ndarray
+        What the control's mean square is larger by.
+    root : float or numpy.ndarray or None
+        The root of the control's mean square; None where the criterion is the loss itself.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        By how much the root falls where the mean square falls by the gain: never the root of a gain.
+    """
+    return gain if root is None else root - np.sqrt(np.maximum(root**2 - gain, 0.0))
+
+
+def decide_over_vendors(gains, *, level, margin):
+    """Decide from the gains of LLMs, over their vendors: the one place where an interval becomes a decision.
+
+    LLMs of one vendor may resemble one another, so that the vendor is the unit: the decision is read off Student's t
+    interval of the unweighted means of vendors.
+
+    Parameters
+    ----------
+    gains : Gains
+        Of one LLM or more.
     level : float
         One-sided, as of `one_sided`.
     margin : float
@@ -47,41 +93,85 @@ def decide_from_gains(values, asked_bounds, *, level, margin):
     Returns
     -------
     columns : dict
-        `gain` with its bounds, `decision` and `decision_asked`; without bounds where the LLMs do not vary.
+        `gain, gain_low, gain_high` in the unit of the loss and as `gain_squared…` as the criterion has them, with
+        `loss, loss_control, n_vendors, decision`; beside it over LLMs `gain_llms_low, gain_llms_high, decision_llms`.
+        Without bounds where the units do not vary.
     codes : list of str
-        Why nothing is decided over LLMs: `one_llm` or `too_few_llms`, `zero_variance`; and `llms_differ` where some of
-        those asked gain or lose more than the margin although their mean does not, or the other way than it does.
-        `decision_asked` is `equivalent` only where all of them lie within the margin.
+        Why nothing is decided over vendors: `too_few_vendors`, `zero_variance`.
+
+    References
+    ----------
+    Ibragimov & Müller (2010), t-statistic based correlation and heterogeneity robust inference, Journal of Business &
+    Economic Statistics 28(4), 453-468.
     """
-    n_llms, gain = len(values), values.mean()
-    enough = n_llms >= FEWEST_LLMS
-    has_variance = n_llms > 1 and np.ptp(values) > ZERO * max(1.0, np.abs(values).max())
+    by_vendor, control = gains.by_vendor(gains.values), gains.by_vendor(gains.control)
+    gain, root = by_vendor.mean(), gains.root(control.mean())
+    enough = len(by_vendor) >= FEWEST_VENDORS
     columns = {
-        "gain": gain,
-        "gain_asked_low": asked_bounds[0],
-        "gain_asked_high": asked_bounds[1],
+        "gain": in_points(gain, root),
+        "loss_control": gains.root_of(control.mean()),
+        "loss": gains.root_of(control.mean() - gain),
+        "gain_squared": gain if root is not None else None,
+        "n_vendors": len(by_vendor),
         "decision": "no_evidence",
+        "decision_llms": "no_evidence",
     }
+    has_variance = varies(by_vendor)
     if has_variance:
-        columns |= dict(zip(("gain_low", "gain_high"), t_bounds(values, level=level), strict=True))
+        columns |= with_bounds(t_bounds(by_vendor, level=level), root)
         if enough:
-            columns["decision"] = decide(columns["gain_low"], columns["gain_high"], margin=margin)
-    few = [] if enough else ["one_llm" if n_llms == 1 else "too_few_llms"]
-    codes = few + (["zero_variance"] if n_llms > 1 and not has_variance else [])
-    word = decide(*asked_bounds, margin=margin)
-    beyond = {"equivalent": np.abs(values), "use": -values, "avoid": values}.get(word, np.zeros(1)) > margin
-    codes += ["llms_differ"] if beyond.any() else []
-    columns["decision_asked"] = "no_evidence" if word == "equivalent" and beyond.any() else word
-    return columns, codes
+            columns["decision"] = decide(*t_bounds(by_vendor, level=level), margin=margin, root=root)
+    if varies(gains.values):
+        low, high = t_bounds(gains.values, level=level)
+        over_llms = gains.root(gains.control.mean())
+        columns |= {"gain_llms_low": in_points(low, over_llms), "gain_llms_high": in_points(high, over_llms)}
+        if len(gains.llms) >= FEWEST_LLMS:
+            columns["decision_llms"] = decide(low, high, margin=margin, root=over_llms)
+    codes = [] if enough else ["too_few_vendors"]
+    return columns, codes + (["zero_variance"] if len(by_vendor) > 1 and not has_variance else [])
 
 
-def t_bounds(values, *, level):
-    """Return Student's t bounds of the mean gain of LLMs.
+def with_bounds(bounds, root):
+    """Return bounds of a criterion as columns, in the unit of the loss and, where it is squared, as they are.
 
     Parameters
     ----------
-    values : numpy.ndarray, shape (n LLMs,)
-        At least two gains, in the unit of the goal.
+    bounds : tuple of float
+    root : float or None
+        As of `in_points`.
+
+    Returns
+    -------
+    dict
+        `gain_low, gain_high`, and `gain_squared_low, gain_squared_high` where there is a root.
+    """
+    columns = {"gain_low": in_points(bounds[0], root), "gain_high": in_points(bounds[1], root)}
+    if root is not None:
+        columns |= {"gain_squared_low": bounds[0], "gain_squared_high": bounds[1]}
+    return columns
+
+
+def varies(values):
+    """Say whether there are several values that differ by more than rounding.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n,)
+
+    Returns
+    -------
+    bool
+    """
+    return len(values) > 1 and bool(np.ptp(values) > ZERO * max(1.0, np.abs(values).max()))
+
+
+def t_bounds(values, *, level):
+    """Return Student's t bounds of the mean of gains.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n,)
+        At least two gains.
     level : float
         One-sided, as of `one_sided`.
 
@@ -114,25 +204,3 @@ def one_sided(n_comparisons=1):
     Dunn (1961), Multiple comparisons among means, JASA 56(293), 52-64 (Bonferroni's inequality).
     """
     return (1 - CONFIDENCE) / 2 / max(n_comparisons, 1)
-
-
-def share_bound(k, n, *, confidence=CONFIDENCE):
-    """Return the one-sided upper bound of a share.
-
-    Parameters
-    ----------
-    k, n : int
-        So many of so many were seen.
-    confidence : float
-        One-sided.
-
-    Returns
-    -------
-    float
-        1 where all were seen.
-
-    References
-    ----------
-    Clopper & Pearson (1934), The use of confidence or fiducial limits, Biometrika 26(4), 404-413.
-    """
-    return float(special.betaincinv(k + 1, n - k, confidence)) if k < n else 1.0

@@ -8,6 +8,7 @@ from scipy import special
 CONFIDENCE = 0.95  # of every interval that does not say otherwise
 ALPHA = 0.05  # of every test
 FEWEST_LLMS = 5
+FEWEST_VENDORS = 5
 # answers that a baseline rests on: a mean of ratios over fewer is biased, and refused; up to the other it is flagged
 FEWEST_BASELINE = 10
 FEW_BASELINE = 30

@@ -12,7 +12,13 @@ def model(dbt, session):
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
         return llm_contrasts(questions(**asked), ranked)
 
-    by_study = declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts"))
+    by_study = declared_counts(
+        dbt.ref("counts"),
+        dbt.ref("stg_paradigms"),
+        dbt.ref("stg_paradigm_contrasts"),
+        dbt.ref("int_vendors"),
+        dbt.ref("int_baseline_prompts"),
+    )
     shared = {"techniques": dbt.ref("int_techniques_defined")}
     settings = {
         "margin": float(dbt.config.meta_get("equivalence_margin_pp")),

@@ -11,7 +11,13 @@ def model(dbt, session):
     def rows_of(**asked):
         return loss_rows(questions(**asked))
 
-    by_study = declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts"))
+    by_study = declared_counts(
+        dbt.ref("counts"),
+        dbt.ref("stg_paradigms"),
+        dbt.ref("stg_paradigm_contrasts"),
+        dbt.ref("int_vendors"),
+        dbt.ref("int_baseline_prompts"),
+    )
     settings = {
         "margin": float(dbt.config.meta_get("equivalence_margin_pp")),
         "response_source": dbt.config.meta_get("response_source"),

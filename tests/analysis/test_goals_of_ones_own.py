@@ -10,10 +10,12 @@ import pytest
 from analysis.engine.answers import answer_rows
 from analysis.engine.domain_losses import DomainLosses
 from analysis.engine.guards import ItemLosses
-from analysis.engine.losses import GOALS, LEADING, NONE, Goal
+from analysis.engine.losses import GOALS, NONE, Goal
 from analysis.engine.questions import questions_on_goals
+from analysis.leading import DIFFERS, SAME, leads, of_domain, shipped
 from analysis.methods.crossed_effects import Arm, crossed_contrast
 from analysis.words import codes
+from tests.tools.families import NOT_DECLARED, frozen
 
 MIDDLE = {"spread": Goal(contrasts=(("low", "middle"), ("high", "middle"))), "pull": Goal(contrasts=(("high", "low"),))}
 GIVEN = {
@@ -51,8 +53,13 @@ def test_three_arms_worked_by_hand():
     assert domain.arms == ("high", "low", "middle")
     assert domain.by_goal("spread").loss[0, 0, 0] == pytest.approx((40 + 80) / 2)
     assert domain.by_goal("pull").loss[0, 0, 0] == pytest.approx(40)
-    # variances of means in percent: low 400·4, middle 100·4, high 100·4; middle is in both contrasts, with both signs
-    assert domain.by_goal("spread").variance[0, 0, 0] == pytest.approx((1600 + 400) / 4 + 400)
+    # variances of means in percent: low 400·4, middle 100·4, high 100·4; that of middle is in both contrasts
+    relative = 10 * 100 / 9 / 10 / 50**2
+    noise = ((1600 + 400) + (400 + 400) + (40**2 + 80**2) * relative) / 2
+    assert domain.by_goal("spread").criterion[0, 0, 0] == pytest.approx((40**2 + 80**2) / 2 - noise)
+    fourth = 2000**2 + 800**2 + 2 * 400**2
+    first = 40**2 * 2000 + 80**2 * 800 + 2 * 40 * 80 * 400 - fourth
+    assert domain.by_goal("spread").variance[0, 0, 0] == pytest.approx((4 * first + 2 * fourth) / 4)
 
 
 def test_items_are_averaged_within_a_vignette_each_in_percent_of_its_own_base():
@@ -64,7 +71,8 @@ def test_items_are_averaged_within_a_vignette_each_in_percent_of_its_own_base():
     domain = DomainLosses(pd.concat([easy, hard]), "none", goals)
     assert domain.by_goal("pull").loss.tolist() == [[[pytest.approx((150 + 10) / 2)]]]
     assert domain.by_goal("low").loss.tolist() == [[[pytest.approx((50 + 10) / 2)]]]
-    assert domain.of_items("low", "no_technique").tolist() == [[pytest.approx(50), pytest.approx(10)]]
+    # of the square of 30 below, items of 50 and 10 below hold 2 · 30 · 50 - 30² and 2 · 30 · 10 - 30²
+    assert domain.of_items("low", "no_technique").tolist() == [[pytest.approx(2100), pytest.approx(-300)]]
     assert domain.n_baseline.tolist() == [[10]], "of the item that has fewest"
 
 
@@ -94,7 +102,7 @@ def test_a_technique_and_its_control_are_compared_on_the_items_that_both_have():
     helps = items_of(("easy", 0, [90.0], [110.0]), ("hard", 0, [50.0], []), technique="sacd")
     domain = DomainLosses(pd.concat([plain, helps]), "none", {"pull": MIDDLE["pull"]})
     gains = domain.compared("pull", "sacd", "no_technique")
-    assert (gains.loss_control.tolist(), gains.loss.tolist()) == ([20.0], [20.0]), "hard is not in the control either"
+    assert (gains.control.tolist(), gains.values.tolist()) == ([20.0**2], [0]), "hard is not in the control either"
 
 
 def test_an_item_with_fewer_than_ten_answers_in_the_base_is_left_out_and_said_to_be():
@@ -107,7 +115,7 @@ def test_an_item_with_fewer_than_ten_answers_in_the_base_is_left_out_and_said_to
     )
     domain = DomainLosses(rows, "none", {"pull": MIDDLE["pull"]})
     gains = domain.compared("pull", "sacd", "no_technique")
-    assert (gains.loss_control.tolist(), gains.lacks_items, gains.refused) == ([20.0], True, False)
+    assert (gains.control.tolist(), gains.lacks_items, gains.refused) == ([20.0**2], True, False)
     of_thin = DomainLosses(rows[rows["item"] == "thin"], "none", {"pull": MIDDLE["pull"]})
     assert of_thin.compared("pull", "sacd", "no_technique").refused
     both_thin = rows.drop(rows[(rows["item"] == "known") & (rows["arm"] == "none")].index[:1])
@@ -119,7 +127,9 @@ def test_a_single_answer_to_an_item_has_the_noise_of_the_other_items():
     rows = items_of(("a", 10, [80.0, 100.0], [110.0, 130.0]), ("b", 10, [90.0], [120.0, 140.0]))
     domain = DomainLosses(rows, "none", {"pull": MIDDLE["pull"]})
     # low: of a 200 over 2 answers, of b the same variance over 1; high: 200 over 2 answers, twice; two items
-    assert domain.by_goal("pull").variance[0, 0, 0] == pytest.approx((100 + 200 + 100 + 100) / 4)
+    found, noise = domain.by_goal("pull"), (100 + 200 + 100 + 100) / 4
+    assert found.criterion[0, 0, 0] == pytest.approx(35**2 - noise)
+    assert found.variance[0, 0, 0] == pytest.approx(4 * (35**2 * noise - noise**2) + 2 * noise**2)
     alone = items_of(("a", 10, [80.0], [110.0]), ("b", 10, [90.0], [120.0]))
     unknown = DomainLosses(alone, "none", {"pull": MIDDLE["pull"]}).by_goal("pull")
     assert np.isnan(unknown.variance[0, 0, 0])
@@ -164,9 +174,9 @@ CONTROLS = pd.DataFrame(
 )
 
 
-def decided(rows, of_paradigm):
-    asked = questions_on_goals(rows, of_paradigm, margin=5.0, response_source="reparsed")
-    found = answer_rows(asked, {"sacd"}, CONTROLS, n_draws=200, seed=1)
+def decided(rows, of_paradigm, families=NOT_DECLARED):
+    asked = questions_on_goals(rows, of_paradigm, {}, margin=5.0, response_source="reparsed")
+    found = answer_rows(asked, {"sacd"}, CONTROLS, families, n_draws=200, seed=1)
     return [row for row in found if row["part"] == "decisions" and row["technique"] == "sacd" and row["llm"] is None]
 
 
@@ -180,6 +190,11 @@ def test_goals_are_decided_by_domain_and_the_one_that_leads_is_primary():
     assert found["d", "pull"]["gain"] == pytest.approx(30, abs=4)
     assert found["d", "spread"]["gain"] == pytest.approx(15, abs=2)
     assert found["e", "pull"]["decision"] in ("equivalent", "no_evidence")
+    families = frozen([("sacd", "no_technique", "control")], [{"paradigm": "p", "goal": "pull"}], n_families=2)
+    found = {(row["domain"], row["goal"]): row for row in decided(rows, paradigms(), families)}
+    assert (found["d", "pull"]["n_families"], found["d", "spread"]["n_families"]) == (2, 1)
+    assert "family_not_frozen" not in found["d", "pull"]["reason"]
+    assert "family_not_frozen" in found["d", "spread"]["reason"]
 
 
 def test_with_items_a_decision_is_about_other_items_too():
@@ -188,25 +203,61 @@ def test_with_items_a_decision_is_about_other_items_too():
     gains = ItemLosses(losses, "pull").gain("sacd", "no_technique")
     assert gains.shape == (6, 4)
     means = losses.compared("pull", "sacd", "no_technique")
-    np.testing.assert_allclose(gains.mean(axis=1), means.loss_control - means.loss)
+    # items add up to the gain but for what noise adds to the squares of both
+    noise = losses.by_goal("pull").noise[:, 0]
+    plain, sacd = (losses.techniques.index(name) for name in ("no_technique", "sacd"))
+    np.testing.assert_allclose(gains.mean(axis=1), means.values + noise[:, plain] - noise[:, sacd])
     whole = crossed_contrast(Arm(np.ones(gains.shape), gains))
     found = ItemLosses(losses, "pull").over_both(gains)
     assert (found.estimate, found.both.low, found.both.high) == (whole.estimate, whole.both.low, whole.both.high)
 
 
-def test_a_guard_that_the_file_names_takes_back_what_turns_a_bias_round():
-    rows = study_of(np.random.default_rng(3), 1, cut=-0.8)
-    one = [goal for goal in STATED if goal["goal"] == "pull"]
-    stated = [json.dumps([goal | {"leads": True, "guards": guards} for goal in one]) for guards in ([], ["reversed"])]
-    (plain,), (guarded,) = (decided(rows, paradigms().assign(goals=goals)) for goals in stated)
-    assert (plain["decision"], guarded["decision"]) == ("use", "no_evidence")
-    assert "bias_reversed" in guarded["reason"]
-    assert guarded["n_reversed"] == 6
+def test_what_turns_a_bias_into_a_larger_one_is_taken_back_whatever_the_file_names():
+    rows = pd.concat(
+        [study_of(np.random.default_rng(3), 1, cut=0.0), study_of(np.random.default_rng(4), 1, n_llms=1, cut=-1.5)
+         .assign(llm="reversed")]
+    )  # fmt: skip
+    one = [goal | {"leads": True} for goal in STATED if goal["goal"] == "pull"]
+    stated = [json.dumps([goal | {"guards": guards} for goal in one]) for guards in ([], ["reversed"])]
+    for goals in stated:
+        (row,) = decided(rows, paradigms().assign(goals=goals))
+        assert (row["decision"], row["certainty"], row["n_reversed"]) == ("no_evidence", "withheld", 1)
+        assert "bias_reversed" in row["reason"]
+    (without,) = decided(rows[rows["llm"] != "reversed"], paradigms().assign(goals=stated[0]))
+    assert without["decision"] == "use"
+    smaller = study_of(np.random.default_rng(3), 1, cut=-0.8)
+    (row,) = decided(smaller, paradigms().assign(goals=stated[1]))
+    assert (row["decision"], row["n_reversed"]) == ("use", 0)
 
 
-def test_the_goals_of_the_shipped_file_have_words_and_the_same_one_leads():
+def leading(rows, of_paradigm, **known):
+    """Which goal leads in each domain, where this is known of the unanchored prompts of vignettes."""
+    frame = pd.DataFrame({"study": "s", **known}) if known else None
+    asked = questions_on_goals(rows, of_paradigm, {}, frame, margin=5.0, response_source="reparsed")
+    return {(question.keys["domain"], question.keys["goal"]) for question in asked if question.leads}
+
+
+def test_which_goal_leads_hangs_on_the_unanchored_prompts_of_the_domain():
+    rng = np.random.default_rng(1)
+    rows = pd.concat([study_of(rng, 1), study_of(rng, 1).assign(domain="e", vignette="w")])
+    by_case = paradigms().assign(goals=json.dumps([STATED[0] | {"leads": "same"}, STATED[1] | {"leads": "differs"}]))
+    assert leading(rows, by_case) == {("d", "pull"), ("e", "pull")}, "nothing is known"
+    prompts = {"paradigm": "p", "domain": ["d", "e", "e"], "baseline_prompt": ["same", "same", "differs"]}
+    assert leading(rows, by_case, **prompts) == {("d", "spread"), ("e", "pull")}, "one vignette of e differs"
+    assert leading(rows, by_case, **prompts | {"paradigm": "q"}) == {("d", "pull"), ("e", "pull")}, "another paradigm"
+    assert leading(rows, paradigms(), **prompts) == {("d", "spread"), ("e", "spread")}, "always"
+
+
+def test_the_goals_of_the_shipped_file_have_words_and_one_leads_in_each_case():
     assert list(codes.GOALS) == list(GOALS)
-    assert codes.LEADING == LEADING == next(iter(GOALS))
+    of_file = shipped()["goals"].items()
+    led = {case: [name for name, goal in of_file if leads(goal, case)] for case in (SAME, DIFFERS)}
+    assert led == {SAME: ["displacement"], DIFFERS: ["gap"]}
+
+
+def test_of_a_domain_is_the_same_what_is_the_same_of_every_vignette():
+    assert of_domain([SAME, SAME]) == SAME
+    assert {of_domain(prompts) for prompts in ([], [DIFFERS], [SAME, DIFFERS], [None], [SAME, None])} == {DIFFERS}
 
 
 def test_trials_are_counted_in_the_arms_of_the_goal():

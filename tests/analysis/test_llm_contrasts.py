@@ -43,7 +43,7 @@ def responses_of(llms, n_baseline=10):
 
 
 def made(responses, ranked=()):
-    asked = questions_on_goals(counts_of(responses), NOTHING_STATED, margin=5.0, response_source="recorded")
+    asked = questions_on_goals(counts_of(responses), NOTHING_STATED, {}, margin=5.0, response_source="recorded")
     found = table(llm_contrasts(asked, ranked), COLUMNS).to_pandas()
     return found.set_index(["goal", "llm_a", "llm_b"]).sort_index()
 
@@ -51,21 +51,29 @@ def made(responses, ranked=()):
 ANCHORED, STEADY = ([50, 60, 70, 60], [140, 160, 150, 150]), ([90, 80, 85, 85], [110, 120, 115, 115])
 
 
+def of_square(d, c):
+    """The criterion of a contrast d of variance c, and its variance."""
+    return d**2 - c, 4 * (d**2 * c - c**2) + 2 * c**2
+
+
 def test_losses_differ_by_what_the_answers_say():
     found = made(responses_of({"a": ANCHORED, "b": STEADY}))
-    displacement, gap = found.loc["displacement", "a", "b"], found.loc["gap", "a", "b"]
-    assert (displacement["loss_a"], displacement["loss_b"], displacement["difference"]) == pytest.approx((45, 15, 30))
-    assert (gap["loss_a"], gap["loss_b"], gap["difference"]) == pytest.approx((90, 30, 60))
-    # sums of squares 200 (of a's cells) and 50 (of b's) over 3 · 4 trials: variances of the means
-    variances = np.array([200, 200, 50, 50]) / 12
-    df = variances.sum() ** 2 / (variances**2 / 3).sum()
-    half = stats.t.ppf(0.975, df) * np.sqrt(variances.sum())
-    assert (gap["low"], gap["high"], gap["df"]) == pytest.approx((60 - half, 60 + half, df))
-    assert gap["std_error"] == pytest.approx(np.sqrt(variances.sum()))
-    assert displacement["std_error"] == pytest.approx(np.sqrt(variances.sum()) / 2)
-    assert gap["p_value"] == pytest.approx(2 * stats.t.sf(60 / gap["std_error"], df))
+    # sums of squares 200 (of a's cells) and 50 (of b's) over 3 · 4 trials: variances of the means, of two in a contrast
+    own, other = 400 / 12, 100 / 12
+    (square_a, variance_a), (square_b, variance_b) = of_square(90, own), of_square(30, other)
+    gap, size = found.loc["gap", "a", "b"], np.sqrt(square_a) + np.sqrt(square_b)
+    assert (gap["loss_a"], gap["loss_b"]) == pytest.approx((np.sqrt(square_a), np.sqrt(square_b)))
+    assert gap["difference"] == pytest.approx(np.sqrt(square_a) - np.sqrt(square_b))
+    half = stats.t.ppf(0.975, 3) * np.sqrt(variance_a + variance_b)
+    bounds = [(square_a - square_b + side * half) / size for side in (-1, 1)]
+    assert (gap["low"], gap["high"], gap["df"]) == pytest.approx((*bounds, 3))
+    assert gap["p_value"] == pytest.approx(2 * stats.t.sf((square_a - square_b) / np.sqrt(variance_a + variance_b), 3))
     assert tuple(gap[["rank_a", "rank_a_low", "rank_a_high"]]) == (2, 2, 2)
     assert tuple(found.loc["gap", "b", "a"][["rank_a", "rank_a_low", "rank_a_high"]]) == (1, 1, 1)
+    # two contrasts of 40 and 50, and of 15 each, each with a cell of its own
+    displacement = found.loc["displacement", "a", "b"]
+    squares = (40**2 + 50**2) / 2 - own / 2, 15**2 - other / 2
+    assert (displacement["loss_a"], displacement["loss_b"]) == pytest.approx(tuple(np.sqrt(squares)))
 
 
 def test_the_baseline_of_each_llm_is_part_of_its_noise():
@@ -74,7 +82,14 @@ def test_the_baseline_of_each_llm_is_part_of_its_noise():
     rows = [row for llm in "ab" for row in cell(llm, "none", [90] * 5 + [110] * 5)]
     gap = made(pd.concat([noisy, pd.DataFrame(rows)])).loc["gap", "a", "b"]
     relative = 10 * 100 / 9 / 10 / 100**2  # variance of the mean baseline over its square
-    assert gap["std_error"] ** 2 == pytest.approx(500 / 12 + (90**2 + 30**2) * relative)
+    parts = [
+        (of_square(d, c), d**2 * relative, (2 * d**2) ** 2 * relative) for d, c in ((90, 400 / 12), (30, 100 / 12))
+    ]
+    (square_a, square_b), variance = (
+        [of[0] - noise for of, noise, _ in parts],
+        sum(of[1] + of_b for of, _, of_b in parts),
+    )
+    assert gap["p_value"] == pytest.approx(2 * stats.t.sf((square_a - square_b) / np.sqrt(variance), 3))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +104,7 @@ def test_the_baseline_of_each_llm_is_part_of_its_noise():
 def test_what_cannot_be_compared_says_why(llms, n_baseline, reason):
     found = made(responses_of(llms, n_baseline))
     assert set(found["reason"]) == {reason}
-    assert found[["low", "high", "std_error", "df", "p_value", "p_holm"]].isna().all(axis=None)
+    assert found[["low", "high", "df", "p_value", "p_holm"]].isna().all(axis=None)
     assert found["difference"].isna().all() == (reason in ("baseline_below_10", "no_common_vignette"))
 
 
@@ -112,7 +127,7 @@ def test_ranked_techniques_have_rows_and_others_have_none():
     anchored = rows[rows["anchor_direction"] != "none"]
     others = [anchored.assign(technique=name) for name in ("sacd", "outside_view")]
     asked = questions_on_goals(
-        counts_of(pd.concat([rows, *others])), NOTHING_STATED, margin=5.0, response_source="recorded"
+        counts_of(pd.concat([rows, *others])), NOTHING_STATED, {}, margin=5.0, response_source="recorded"
     )
     found = table(llm_contrasts(asked, {"sacd"}), COLUMNS).to_pandas()
     assert set(found["technique"]) == {"no_technique", "sacd"}
@@ -129,7 +144,7 @@ def test_exchanged_llms_have_the_negative_difference_and_ranks_hold_the_estimate
     turned = found.swaplevel("llm_a", "llm_b").sort_index()
     assert found["difference"].to_numpy() == pytest.approx(-turned["difference"].to_numpy(), abs=1e-9)
     assert found["low"].to_numpy() == pytest.approx(-turned["high"].to_numpy(), abs=1e-9, nan_ok=True)
-    for name in ("p_value", "p_holm", "std_error", "df"):
+    for name in ("p_value", "p_holm", "df"):
         assert found[name].to_numpy() == pytest.approx(turned[name].to_numpy(), nan_ok=True)
     known = found.dropna(subset="low")
     assert ((known["low"] <= known["difference"] + 1e-9) & (known["difference"] <= known["high"] + 1e-9)).all()

@@ -28,7 +28,7 @@ def test_the_recommended_row_is_what_is_decided():
     first = rows(counts).query("is_recommended").iloc[0]
     made = answered(counts, PARADIGMS, CONTRASTS)
     of = made.query("part == 'decisions' and technique == 'helps' and llm.isna()").iloc[0]
-    names = ["gain", "gain_low", "gain_high", "gain_asked_low", "decision", "decision_asked", "n_trials", "n_llms"]
+    names = ["gain", "gain_low", "gain_high", "gain_squared_low", "decision", "n_trials", "n_llms", "n_vendors"]
     assert first[names].to_list() == of[names].to_list()
 
 
@@ -40,12 +40,13 @@ def test_an_llm_that_carries_a_decision_is_named():
     left_out = found[found["excluded_llm"] == "llm 6"].iloc[0]
     assert (left_out["switch"], left_out["decision"], left_out["n_llms"]) == ("llm_left_out", "use", 6)
     assert found.query("is_recommended")["decision"].item() == "no_evidence"
-    assert found["n_same_decision"].iloc[0] == len(found) - 1
+    counts_of_headline = found[["n_specifications", "n_same_decision", "n_left_out", "n_left_out_same"]]
+    assert counts_of_headline.drop_duplicates().to_numpy().tolist() == [[1, 1, 7, 6]]
 
 
-def test_of_five_llms_none_is_left_out_for_the_decision():
+def test_of_five_vendors_none_is_left_out_for_the_decision():
     found = rows(asked({"no_technique": [0.3] * 5, "helps": [0.0] * 5}, **SHAPE))
-    assert found["n_specifications"].eq(1).all()
+    assert found["n_left_out"].eq(0).all()
     assert found["carried_by"].isna().all()
 
 
@@ -63,10 +64,12 @@ def test_answers_that_are_missing_are_taken_for_and_against_the_technique():
 
 
 def test_what_turns_a_bias_round_is_not_used_however_the_missing_would_have_answered():
-    counts = asked({"no_technique": [0.3] * 6, "helps": [-0.12] * 3 + [0.0] * 3}, n_items=24, n=50)
+    counts = asked({"no_technique": [0.4] * 7 + [0.1], "helps": [0.0] * 7 + [-0.35]}, n_items=24, n=50)
     found = rows(unanswered(counts, 2))
     assert set(found.query("switch == 'refusals'")["decision"]) == {"no_evidence"}
     assert found.query("refusals == 'most_gain'")["gain_low"].gt(0).all()
+    left_out = found[found["excluded_llm"] == "llm 7"]
+    assert left_out["decision"].item() == "use", "without the one whose bias is turned round"
 
 
 def test_a_moved_bias_is_not_called_equivalent_however_the_missing_would_have_answered():
@@ -75,7 +78,7 @@ def test_a_moved_bias_is_not_called_equivalent_however_the_missing_would_have_an
     assert found.query("is_recommended")["decision"].item() == "use"
     least = found.query("refusals == 'least_gain'").iloc[0]
     assert -0.05 < least["gain_low"] < least["gain_high"] < 0.05
-    assert (least["decision"], least["decision_asked"], least["reason"]) == ("no_evidence", "no_evidence", "bias_moved")
+    assert (least["decision"], least["reason"]) == ("no_evidence", "bias_moved")
 
 
 def test_the_other_row_set_is_decided_on_too():
@@ -84,7 +87,7 @@ def test_the_other_row_set_is_decided_on_too():
     assert "row_set" not in set(same["switch"])
     fewer = counts[~counts["llm"].isin(["llm 0", "llm 1"])].assign(row_set="without_suspects")
     other = rows(pd.concat([counts, fewer])).query("switch == 'row_set'").iloc[0]
-    assert (other["decision"], other["n_llms"], other["reason"]) == ("no_evidence", 4, "too_few_llms")
+    assert (other["decision"], other["n_llms"], other["reason"]) == ("no_evidence", 4, "too_few_vendors")
     without = counts[counts["technique"] == "no_technique"].assign(row_set="without_suspects")
     none = rows(pd.concat([counts, without])).query("switch == 'row_set'").iloc[0]
     assert (none["decision"], none["reason"], np.isnan(none["gain"])) == ("no_evidence", "no_answers", True)

@@ -9,11 +9,19 @@ from analysis.engine.contrasts import COLUMNS, contrast_rows
 from analysis.engine.decisions import COLUMNS as DECISIONS
 from analysis.engine.questions import questions_on_contrasts
 from analysis.tables import table
+from tests.tools.families import frozen
 
 KEYS = {"study": "s", "paradigm": "framing", "measure": "chose_safe"}
 NO_GOALS = {"relative_to": None, "goals": None}
+SHARE = {
+    "is_share": True, "better": "lower", "reference": None, "answer_kind": "text", "measured_from": "answer",
+} | NO_GOALS  # fmt: skip
 CONTROLS = pd.DataFrame(
     [{"study": None, "domain": None, "technique": None, "control": "no_technique", "comparison": "control"}]
+)
+FROZEN = frozen(
+    [(name, "no_technique", "control") for name in ("helps", "other")],
+    [{"paradigm": "framing", "domain": None, "goal": "bias"}],
 )
 
 
@@ -36,25 +44,23 @@ def asked(biases, *, n_items=40, n=50, seed=1):
     ])  # fmt: skip
 
 
-def found(rows, *, margin=0.05, pairing="item", ranked=("helps",), arms=("gain", "loss"), n_draws=500, **said):
-    said = {
-        "is_share": True,
-        "better": "lower",
-        "reference": None,
-        "answer_kind": "text",
-        "measured_from": "answer",
-        **NO_GOALS,
-    } | said
-    paradigms = pd.DataFrame([{**KEYS, "margin": margin, "pairing": pairing, **said}])
+def found(rows, *, margin=0.05, pairing="item", ranked=("helps",), arms=("gain", "loss"), n_draws=500, **stated):
+    paradigms = pd.DataFrame([{**KEYS, "margin": margin, "pairing": pairing, **SHARE, **stated}])
     contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", **dict(zip(("arm", "arm_b"), arms, strict=True))}])
     return answered(rows, paradigms, contrasts, ranked=ranked, n_draws=n_draws)
 
 
-def answered(*given, ranked=("helps",), controls=CONTROLS, n_draws=20):
+def answered(*given, ranked=("helps",), controls=CONTROLS, families=FROZEN, vendors=None, n_draws=20):
     """Rows of `outcome_contrasts` and of the answers to all questions, by `part`."""
     contrasts = [{"part": "contrasts", **row} for row in contrast_rows(*given)]
-    answers = answer_rows(questions_on_contrasts(*given), set(ranked), controls, n_draws=n_draws, seed=1)
+    asked_of = questions_on_contrasts(*given, vendors or {})
+    answers = answer_rows(asked_of, set(ranked), controls, families, n_draws=n_draws, seed=1)
     return table([*contrasts, *answers], ANSWERS | COLUMNS).to_pandas()
+
+
+def said(row):
+    """The codes of a row."""
+    return set(filter(None, (row["reason"] or "").split("; ")))
 
 
 def decision(rows, technique="helps", **options):
@@ -116,67 +122,59 @@ def test_a_technique_that_takes_the_bias_away_is_used_and_one_that_leaves_it_is_
     assert decision(asked({"no_technique": [0.1] * 6, "helps": [0.4] * 6}))["decision"] == "avoid"
 
 
-@pytest.mark.parametrize("others", [0.0, 0.1, 0.3])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_technique_that_reverses_the_bias_of_half_of_the_llms_is_never_used_nor_equivalent(others, seed):
-    row = decision(asked({"no_technique": [0.3] * 10, "helps": [-0.3] * 5 + [others] * 5}, seed=seed))
-    assert {row["decision"], row["decision_asked"]} <= {"no_evidence", "avoid"}
-    assert row["n_reversed"] == 5
-    assert "bias_reversed" in row["reason"]
+def test_a_technique_that_turns_the_bias_of_some_llms_into_a_larger_one_is_not_used_although_most_gain(seed):
+    row = decision(asked({"no_technique": [0.4] * 8 + [0.1] * 2, "helps": [0.0] * 8 + [-0.3] * 2}, seed=seed))
+    assert row["gain_low"] > 0.03
+    assert (row["decision"], row["decision_llms"], row["certainty"]) == ("no_evidence", "no_evidence", "withheld")
+    assert (row["n_reversed"], row["n_helped"], row["n_harmed"]) == (2, 8, 2)
+    assert "bias_reversed" in said(row)
 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("design", [{"n_items": 20, "n": 10}, {"n_items": 8, "n": 4}])
-@pytest.mark.parametrize("others", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("bias", [0.2, 0.4])
-def test_whatever_the_size_of_the_bias_what_reverses_it_in_half_of_the_llms_is_not_used(bias, others, design, seed):
-    of = asked({"no_technique": [bias] * 10, "helps": [-bias] * 5 + [others * bias] * 5}, seed=seed, **design)
-    row = decision(of, n_draws=10)
-    assert {row["decision"], row["decision_asked"]} <= {"no_evidence", "avoid"}
+def test_a_bias_that_is_turned_into_a_smaller_one_is_a_gain_and_into_one_as_large_a_move(design, seed):
+    smaller = decision(asked({"no_technique": [0.4] * 10, "helps": [-0.15] * 5 + [0.0] * 5}, seed=seed, **design))
+    assert (smaller["decision"], smaller["n_reversed"]) == ("use", 0)
+    as_large = decision(asked({"no_technique": [0.3] * 10, "helps": [-0.3] * 10}, seed=seed), margin=0.1)
+    assert -0.1 < as_large["gain_low"] < as_large["gain_high"] < 0.1
+    assert (as_large["decision"], as_large["certainty"], as_large["n_reversed"]) == ("no_evidence", "withheld", 0)
+    assert "bias_moved" in said(as_large)
 
 
-def test_reversals_that_are_not_sure_of_any_one_llm_are_sure_of_all_together():
+def test_a_reversal_that_is_not_sure_of_any_llm_disqualifies_nothing():
     def of_40_trials(with_technique):
-        """Of a bias of 0.4 without the technique: 20 of 40 count in the loss frame."""
+        """Of a bias of 0.4 but of 0.1 in the last LLM: 20 of 40 count in the loss frame."""
         return counts([
             (f"llm {llm}", technique, arm, "one", 40, float(20 if arm == "loss" else n))
-            for llm in range(10) for technique, n in (("no_technique", 36), ("helps", with_technique[llm]))
+            for llm in range(10)
+            for technique, n in (("no_technique", 24 if llm == 9 else 36), ("helps", with_technique[llm]))
             for arm in ("gain", "loss")
         ])  # fmt: skip
 
-    # -0.2 has a standard error of 0.11
-    row = decision(of_40_trials([12] * 5 + [20] * 5))
-    assert row["gain_low"] > 0
-    assert (row["decision"], row["decision_asked"], row["n_reversed"]) == ("no_evidence", "no_evidence", 0)
-    assert "bias_reversed" in row["reason"]
-    assert decision(of_40_trials([12] + [20] * 8 + [26]))["decision"] == "use"
-
-
-def test_a_reversal_of_a_smaller_size_in_half_of_the_llms_forbids_use_although_all_gain():
-    row = decision(asked({"no_technique": [0.3] * 10, "helps": [-0.15] * 5 + [0.0] * 5}))
-    assert row["gain_low"] > 0
-    assert (row["decision"], row["decision_asked"]) == ("no_evidence", "no_evidence")
+    # -0.2 has a standard error of 0.11, and a bias of 0.1 is not sure itself
+    row = decision(of_40_trials([20] * 9 + [12]))
+    assert (row["decision"], row["n_reversed"]) == ("use", 0)
 
 
 def test_a_decision_that_does_not_stand_is_withheld_and_not_left_to_the_data():
-    reversed_in_all = decision(asked({"no_technique": [0.5] * 5, "helps": [-0.1] * 5}))
-    assert reversed_in_all["gain_low"] > 0.3
-    assert reversed_in_all["certainty"] == "withheld"
     judged = decision(asked({"no_technique": [0.3] * 6, "helps": [0.3] * 6}), measured_from="judgement")
     assert judged["certainty"] == "withheld"
-    no_gain = decision(asked({"no_technique": [0.3] * 6, "helps": [-0.3] * 3 + [0.3] * 3}), margin=0.01)
-    assert (no_gain["certainty"], no_gain["n_reversed"]) == ("no_evidence", 3)
+    # what would be no evidence anyhow is not withheld
+    no_gain = decision(asked({"no_technique": [0.2] * 6, "helps": [-0.4] * 3 + [0.0] * 3}), margin=0.01)
+    assert (no_gain["decision"], no_gain["certainty"], no_gain["n_reversed"]) == ("no_evidence", "no_evidence", 3)
     few = decision(asked({"no_technique": [0.5] * 4, "helps": [-0.1] * 4}))
-    assert few["certainty"] == "too_few_llms"
+    assert few["certainty"] == "too_few_vendors"
 
 
 def of_two_vignettes(shifts, *, n_llms=6):
-    """Counts of one item in each of two vignettes: 50 of 100 count in a loss frame, and so many more in a gain frame.
+    """Counts of one item in each of two vignettes: 500 of 1000 count in a loss frame, and more in a gain frame.
 
-    `shifts` are those of each technique in the two vignettes; in the first, each LLM has one more than the one before.
+    `shifts` are the percent of each technique in the two vignettes; in the first, each LLM has one more than the one
+    before.
     """
     one = counts([
-        (f"llm {llm}", technique, arm, place, 100, 50 + (shift + llm * (place == 0) if arm == "gain" else 0))
+        (f"llm {llm}", technique, arm, place, 1000, 500 + 10 * (shift + llm * (place == 0) if arm == "gain" else 0))
         for technique, of_vignettes in shifts.items()
         for place, shift in enumerate(of_vignettes)
         for llm in range(n_llms)
@@ -185,32 +183,32 @@ def of_two_vignettes(shifts, *, n_llms=6):
     return one.assign(vignette=one["item"].map("v{}".format), item=None)
 
 
-def test_a_bias_that_is_turned_round_in_half_of_the_vignettes_of_an_llm_is_reversed():
-    # from 0.4 and 0.4 to -0.2 and 0.2, which is 0 in the mean, while the loss falls from 0.4 to 0.2
-    row = decision(of_two_vignettes({"no_technique": [35, 40], "helps": [-25, 20]}))
-    assert row["gain_plain_low"] > 0.15
-    assert (row["decision"], row["decision_asked"], row["n_reversed"]) == ("no_evidence", "no_evidence", 6)
-    assert "bias_reversed" in row["reason"]
-    row = decision(of_two_vignettes({"no_technique": [35, 40], "helps": [15, 20]}))
-    assert (row["decision"], row["n_reversed"]) == ("use", 0)
+def test_a_bias_that_is_turned_round_in_one_of_the_vignettes_of_an_llm_is_reversed():
+    # from 0.2 and 0.4 to -0.4 and 0, which is less in the mean square
+    row = decision(of_two_vignettes({"no_technique": [15, 40], "helps": [-38, 0]}))
+    # the interval over two vignettes as well is wide; that over LLMs on these two is not
+    assert row["gain_llms_low"] > 0.01
+    assert (row["decision_llms"], row["n_reversed"], row["n_cases"]) == ("no_evidence", 6, 2)
+    assert "bias_reversed" in said(row)
+    row = decision(of_two_vignettes({"no_technique": [15, 40], "helps": [28, 0]}))
+    assert (row["decision_llms"], row["n_reversed"]) == ("use", 0)
 
 
-def test_vignettes_that_are_moved_to_either_side_are_moved_although_their_mean_is_not():
-    # from 0.25 and 0.3 to 0.05 and 0.5: the mean bias and the mean loss stay as they are
-    shifts = {"no_technique": [25, 30], "helps": [5, 49]}
+def test_vignettes_that_are_moved_to_either_side_are_moved_although_their_mean_square_is_not():
+    shifts = {"no_technique": [30, 10], "helps": [10, 31]}
     row = decision(of_two_vignettes(shifts), margin=0.15)
-    assert -0.15 < row["gain_asked_low"] < row["gain_asked_high"] < 0.15
-    assert (row["decision"], row["decision_asked"], row["n_reversed"]) == ("no_evidence", "no_evidence", 0)
-    assert "bias_moved" in row["reason"]
-    row = decision(of_two_vignettes(shifts | {"helps": [26, 29]}), margin=0.15)
-    assert row["decision_asked"] == "equivalent"
+    assert -0.15 < row["gain_llms_low"] < row["gain_llms_high"] < 0.15
+    assert (row["decision_llms"], row["n_reversed"]) == ("no_evidence", 0)
+    assert "bias_moved" in said(row)
+    row = decision(of_two_vignettes(shifts | {"helps": [31, 9]}), margin=0.15)
+    assert row["decision_llms"] == "equivalent"
 
 
 def test_what_noise_alone_moves_in_each_of_many_vignettes_is_not_moved_by_the_technique():
     # shares of 100 trials: a difference of differences has a standard error of 0.1, so its absolute value is 0.08
     of = asked({"no_technique": [0.3] * 6, "helps": [0.3] * 6}, n_items=30, n=100)
     row = decision(of.assign(vignette=of["item"], item=None), margin=0.07)
-    assert (row["decision_asked"], row["n_reversed"]) == ("equivalent", 0)
+    assert (row["decision"], row["n_reversed"]) == ("equivalent", 0)
 
 
 def test_a_gain_that_is_0_but_for_rounding_is_0_and_has_no_probability():
@@ -240,8 +238,8 @@ def test_answers_that_are_missing_and_could_turn_a_decision_round_are_named(n_mi
     of = asked({"no_technique": [0.3] * 6, "helps": [0.1] * 6})
     is_short = (of["technique"] == "helps") & (of["llm"] == "llm 0") if n_missing == 1 else of["technique"] == "helps"
     row = decision(of.assign(n_asked=of["n_trials"] + np.where(is_short, n_missing, 0)), is_share=is_share)
-    assert row["decision"] == "use"
-    assert row["reason"] == "; ".join(filter(None, (code, "one_technique")))
+    assert (row["decision"], row["certainty"]) == ("use", "supported" if code else "established")
+    assert said(row) == {"placebo_not_asked", "one_technique"} | ({code} if code else set())
 
 
 def test_an_item_that_was_asked_and_never_answered_counts_among_what_is_missing():
@@ -249,15 +247,20 @@ def test_an_item_that_was_asked_and_never_answered_counts_among_what_is_missing(
     silent = of[of["technique"] == "helps"].assign(item="silent", n_trials=0, sum_of_values=0.0, sum_of_squares=0.0)
     kept, told = decision(of), decision(pd.concat([of, silent.drop_duplicates(["llm", "arm"])]))
     assert (kept["gain"], kept["decision"]) == (told["gain"], told["decision"]) == (kept["gain"], "use")
-    assert kept["reason"] == "one_technique"
     # the bias of one item of five could be 1: the mean is 0.28 then, and hardly smaller than without the technique
-    assert told["reason"] == "attrition_could_change; one_technique"
+    assert said(told) - said(kept) == {"attrition_could_change"}
 
 
-def test_below_five_llms_nothing_is_decided_over_llms():
+def test_below_five_vendors_nothing_is_decided():
     row = decision(asked({"no_technique": [0.3] * 4, "helps": [0.0] * 4}))
-    assert (row["decision"], row["certainty"]) == ("no_evidence", "too_few_llms")
-    assert "too_few_llms" in row["reason"]
+    assert (row["decision"], row["certainty"]) == ("no_evidence", "too_few_vendors")
+    assert "too_few_vendors" in said(row)
+    rows = asked({"no_technique": [0.3] * 6, "helps": [0.0] * 6})
+    paradigms = pd.DataFrame([{**KEYS, "margin": 0.05, "pairing": "item", **SHARE}])
+    contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": "gain", "arm_b": "loss"}])
+    of = answered(rows, paradigms, contrasts, vendors={"llm 0": "V", "llm 1": "V", "llm 2": "V"})
+    row = of.query("part == 'decisions' and technique == 'helps' and llm.isna()").iloc[0]
+    assert (row["n_vendors"], row["decision"], row["decision_llms"]) == (4, "no_evidence", "use")
 
 
 def test_a_technique_that_was_asked_in_one_arm_alone_has_no_loss_and_says_so():
@@ -340,7 +343,7 @@ def test_what_rests_on_labels_by_judges_is_never_called_no_difference():
     alike = asked({"no_technique": [0.3] * 6, "helps": [0.3] * 6})
     assert decision(alike)["decision"] == "equivalent"
     judged = decision(alike, measured_from="judgement")
-    assert (judged["decision"], judged["decision_asked"]) == ("no_evidence", "no_evidence")
+    assert (judged["decision"], judged["decision_llms"]) == ("no_evidence", "no_evidence")
 
 
 def test_two_instruments_are_two_measures():
@@ -372,17 +375,8 @@ def of_items(seed, *, sd_items, n_llms=10, n_items=24, n=20):
 def test_what_a_technique_does_to_the_items_that_were_put_is_not_taken_for_what_it_does_to_others():
     rows = [decision(of_items(seed, sd_items=0.3), n_draws=20) for seed in range(40)]
     assert sum(row["decision"] in ("use", "avoid") for row in rows) <= 5  # 2 of 40 are expected; over LLMs alone, 17
-    assert {row["method"] for row in rows} == {"t_over_llms_and_items"}
+    assert {row["method"] for row in rows} == {"t_over_vendors_and_items"}
     assert all(row["gain_high"] - row["gain_low"] > row["gain_plain_high"] - row["gain_plain_low"] for row in rows)
-
-
-@pytest.mark.parametrize("seed", [0, 3, 5, 7])
-def test_a_technique_that_turns_the_mean_of_all_llms_round_is_not_used_although_no_llm_shows_it_alone(seed):
-    rows = asked({"no_technique": [0.3] * 10, "helps": [-0.1] * 10}, n_items=48, n=1, seed=seed)
-    row = decision(rows, n_draws=20)
-    assert row["n_reversed"] == 0
-    assert row["decision"] == "no_evidence"
-    assert "bias_reversed" in row["reason"]
 
 
 def test_of_one_technique_it_is_not_said_that_it_is_the_best():
@@ -410,9 +404,9 @@ def test_without_a_control_a_contrast_is_told_and_no_technique_is_decided_on():
 
 def test_no_llm_is_foretold_a_loss_below_0_where_it_has_less_to_lose_than_others_gain():
     of = found(asked({"no_technique": [0.4] * 9 + [0.0], "helps": [0.0] * 10}, n_items=8, n=4, seed=3))
-    foretold = of[of["part"] == "predictions"].set_index("llm")
+    foretold = of[(of["part"] == "predictions") & (of["technique"] == "helps")].set_index("llm")
     own = of[(of["part"] == "decisions") & (of["llm"] == "llm 9") & (of["technique"] == "helps")].iloc[0]
-    assert foretold.loc["llm 9", "gain"] > own["loss_control"]
+    assert foretold.loc["llm 9", "gain"] == own["loss_control"] < foretold.loc["llm 0", "gain"]
     assert foretold.loc["llm 9", "expected_loss"] == 0
     assert foretold["expected_loss"].ge(0).all()
 
@@ -442,12 +436,11 @@ def test_a_technique_that_another_contrast_of_the_paradigm_decides_against_is_co
     }  # fmt: skip
 
 
-def test_llms_that_noise_alone_puts_beyond_the_margin_are_not_surely_beyond_it():
+def test_llms_that_noise_alone_puts_beyond_the_margin_are_neither_helped_nor_harmed():
     row = decision(asked({"no_technique": [0.2] * 6, "helps": [0.2] * 6}, n_items=8, n=4))
-    assert row["n_beyond_margin"] > 0
-    assert row["n_surely_beyond_margin"] == 0
+    assert (row["n_helped"], row["n_harmed"]) == (0, 0)
     row = decision(asked({"no_technique": [0.4] * 6 + [0.0], "helps": [0.0] * 5 + [0.4, 0.4]}))
-    assert row["n_surely_beyond_margin"] == 6, "five gain and one loses"
+    assert (row["n_helped"], row["n_harmed"]) == (5, 1), "one is as it was"
 
 
 def test_items_that_go_opposite_ways_are_told_from_items_without_a_bias():

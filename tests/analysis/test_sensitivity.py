@@ -1,15 +1,18 @@
-"""One thing changed at a time: worked by hand, specifications that come to the same are one, decisions are counted."""
+"""One thing changed at a time: worked by hand; what comes to the same is one; who is left out is counted apart."""
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 from analysis.engine.answers import ANSWERS, answer_rows
 from analysis.engine.questions import questions_on_goals
+from analysis.engine.rule import in_points
 from analysis.tables import table
 from tests.tools.counts import NOTHING_STATED, counts_of
+from tests.tools.families import NOT_DECLARED
 
 NAMES = ["llm", "technique", "anchor_direction", "response", "n_trials"]
 CONTROLS = pd.DataFrame(
@@ -20,7 +23,10 @@ RECOMMENDED = {"row_set": "accepted", "response_source": "recorded", "temperatur
 
 
 def responses(gains, **same):
-    """LLMs of baseline 100, off by 20 without a technique and by 20 less its gain with SACD; two trials of each."""
+    """LLMs of baseline 100, off by 20 without a technique and by 20 less its gain with SACD; two trials of each.
+
+    So a gain of 10 is one of 400 - 100 where it is decided.
+    """
     rows = []
     for n, gain in enumerate(gains):
         rows.append((f"m{n}", "no_technique", "none", 100, 30))
@@ -31,10 +37,12 @@ def responses(gains, **same):
     return frame.assign(study="s", domain="d", vignette="v", **RECOMMENDED | same)
 
 
-def found(frame, missing=()):
+def found(frame, missing=(), vendors=None):
     missing = pd.DataFrame(missing, columns=MISSING)
-    questions = questions_on_goals(counts_of(frame, missing), NOTHING_STATED, margin=5.0, response_source="recorded")
-    rows = answer_rows(questions, {"sacd"}, CONTROLS, n_draws=10, seed=1)
+    questions = questions_on_goals(
+        counts_of(frame, missing), NOTHING_STATED, vendors or {}, margin=5.0, response_source="recorded"
+    )
+    rows = answer_rows(questions, {"sacd"}, CONTROLS, NOT_DECLARED, n_draws=10, seed=1)
     of = table(rows, ANSWERS).to_pandas().astype(object)
     of = of.where(of.notna(), None)
     return of[(of["part"] == "multiverse") & (of["goal"] == "displacement")].to_dict("records")
@@ -45,53 +53,80 @@ def one(rows, switch, **of):
     return row
 
 
-def half_width(sd, n):
-    return stats.t.ppf(0.975, n - 1) * sd / math.sqrt(n)
+def squared(*gains):
+    return np.array([400.0 - (20 - gain) ** 2 for gain in gains])
 
 
-def test_an_llm_left_out_is_decided_without():
-    rows = found(responses([8, 9, 10, 10, 11, 12]))
+def bounds(row):
+    return [row[f"gain_squared{end}"] for end in ("", "_low", "_high")]
+
+
+def t_of(units):
+    return [units.mean(), *stats.t.interval(0.95, len(units) - 1, units.mean(), stats.sem(units))]
+
+
+def counts_of_headline(rows):
+    ((*counts, carried_by),) = {
+        tuple(
+            row[name] for name in ("n_specifications", "n_same_decision", "n_left_out", "n_left_out_same", "carried_by")
+        )
+        for row in rows
+    }
+    return counts, carried_by
+
+
+def test_an_llm_left_out_is_decided_without_and_counted_apart():
+    gains = (8, 9, 10, 10, 11, 12)
+    rows = found(responses(gains))
     assert len(rows) == 1 + 6
     row = one(rows, "recommended")
-    assert (row["is_recommended"], row["gain"], row["decision"]) == (True, 10, "use")
-    assert row["gain_low"] == pytest.approx(10 - half_width(math.sqrt(2), 6))
+    assert (row["is_recommended"], row["decision"]) == (True, "use")
+    assert bounds(row) == pytest.approx(t_of(squared(*gains)))
+    assert row["gain_low"] == pytest.approx(in_points(row["gain_squared_low"], 20))
     row = one(rows, "llm_left_out", excluded_llm="m0")
-    assert (row["gain"], row["n_llms"], row["is_recommended"]) == (pytest.approx(10.4), 5, False)
-    assert row["gain_high"] == pytest.approx(10.4 + half_width(math.sqrt(1.3), 5))
-    assert {(row["n_specifications"], row["n_same_decision"], row["carried_by"]) for row in rows} == {(7, 7, None)}
+    assert (row["n_llms"], row["n_vendors"], row["is_recommended"]) == (5, 5, False)
+    assert bounds(row) == pytest.approx(t_of(squared(*gains[1:])))
+    assert counts_of_headline(rows) == ([1, 1, 6, 6], None)
 
 
-def test_a_headline_counts_decisions_and_names_the_llm_that_carries_it():
-    rows = found(responses([10, 10.5, 9.5, 10, 10, -60]))
+def test_a_vendor_of_several_llms_is_left_out_with_all_of_them():
+    gains = (8, 9, 10, 10, 11, 12, 12)
+    rows = found(responses(gains), vendors={"m5": "V", "m6": "V"})
+    assert {row["excluded_vendor"] for row in rows} == {None, "V"}, "one of a single LLM is that LLM"
+    row = one(rows, "vendor_left_out", excluded_vendor="V")
+    assert (row["n_llms"], row["n_vendors"], row["excluded_llm"]) == (5, 5, None)
+    assert bounds(row) == pytest.approx(t_of(squared(*gains[:5])))
+    assert counts_of_headline(rows)[0] == [1, 1, 8, 8]
+
+
+def test_llms_and_vendors_without_which_the_decision_is_another_are_named():
+    rows = found(responses([10, 10.5, 9.5, 10, 10, -10, -10]), vendors={"m5": "V", "m6": "V"})
     assert one(rows, "recommended")["decision"] == "no_evidence"
-    assert one(rows, "llm_left_out", excluded_llm="m5")["decision"] == "use"
-    # the sign of the gain is the other one in that specification alone; so is the decision
-    assert {(row["n_specifications"], row["n_same_decision"], row["carried_by"]) for row in rows} == {(7, 6, "m5")}
+    assert one(rows, "vendor_left_out", excluded_vendor="V")["decision"] == "use"
+    assert counts_of_headline(rows) == ([1, 1, 8, 7], "V")
+    rows = found(responses([10, 10.5, 9.5, 10, 10, -60]))
+    assert counts_of_headline(rows) == ([1, 1, 6, 5], "m5")
     assert one(rows, "recommended")["gain"] < 0 < one(rows, "llm_left_out", excluded_llm="m5")["gain"]
 
 
 def test_that_the_sign_is_the_same_does_not_count_where_the_decision_is_not():
-    rows = found(responses([2, 2.1, 1.9, 2, 2, 30]))
+    rows = found(responses([2, 2.1, 1.9, 2, 2, 20]))
     gone = one(rows, "llm_left_out", excluded_llm="m5")
     assert (one(rows, "recommended")["decision"], gone["decision"]) == ("no_evidence", "equivalent")
-    assert gone["n_same_decision"] == 6
+    assert counts_of_headline(rows) == ([1, 1, 6, 5], "m5")
 
 
-def test_of_five_llms_none_can_be_left_out_and_that_does_not_count_against_the_decision():
-    rows = found(responses([8, 9, 10, 11, 12]))
-    row = one(rows, "llm_left_out", excluded_llm="m0")
-    assert (row["decision"], row["reason"], row["decision_asked"]) == ("no_evidence", "too_few_llms", "use")
-    assert (row["n_specifications"], row["n_same_decision"], row["carried_by"]) == (1, 1, None)
-
-
-def test_of_two_llms_it_is_said_who_carries_what_holds_of_those_asked():
-    rows = found(responses([10, -20]))
-    assert {row["decision"] for row in rows} == {"no_evidence"}
-    assert one(rows, "recommended")["decision_asked"] == "avoid"
-    assert one(rows, "llm_left_out", excluded_llm="m0")["decision_asked"] == "avoid"
-    assert one(rows, "llm_left_out", excluded_llm="m1")["decision_asked"] == "use"
-    assert one(rows, "recommended")["carried_by_asked"] == "m1"
-    assert one(rows, "recommended")["reason"] == "too_few_llms; llms_differ"
+def test_of_five_vendors_none_can_be_left_out_and_that_does_not_count_against_the_decision():
+    rows = found(responses([8, 9, 10, 11, 12, 12]), vendors={"m4": "V", "m5": "V"})
+    for switch, out in (("llm_left_out", {"excluded_llm": "m0"}), ("vendor_left_out", {"excluded_vendor": "V"})):
+        row = one(rows, switch, **out)
+        assert (row["decision"], row["reason"], row["n_vendors"]) == ("no_evidence", "too_few_vendors", 4)
+    # one of the two LLMs of a vendor can
+    assert one(rows, "llm_left_out", excluded_llm="m4")["decision"] == "use"
+    assert counts_of_headline(rows) == ([1, 1, 2, 2], None)
+    few = found(responses([10, -20]))
+    assert {row["decision"] for row in few} == {"no_evidence"}
+    assert counts_of_headline(few) == ([1, 1, 2, 2], None)
 
 
 def test_what_comes_to_the_same_is_one_specification():
@@ -120,19 +155,26 @@ def test_each_switch_changes_one_thing():
         assert row["gain"] != recommended["gain"]
     assert {row["baseline_scope"] for row in rows if row["switch"] == "baseline"} == {"t=0", "t=1"}
     # percent of 100 is the response itself: what the two baselines would say is not the mean of both
-    assert one(rows, "baseline", baseline_scope="t=1")["gain"] == pytest.approx(10)
+    assert one(rows, "baseline", baseline_scope="t=1")["gain_squared"] == pytest.approx(
+        squared(8, 9, 10, 10, 11, 12).mean()
+    )
+    # the reading and two baselines differ; the row set lacks an LLM
+    n_analyses = sum(row["excluded_llm"] is None for row in rows)
+    assert counts_of_headline(rows)[0][::2] == [n_analyses, 6] == [5, 6]
 
 
 def test_refusals_are_answered_against_and_for_the_technique():
     # two of four SACD answers of m0 under the low anchor are missing: the mean of 90 and of anything from 0 to 200 lies
-    # between 45 and 145, its distance from 100 between 0 and 55, the loss between 5 and 32.5 where 10 was seen
+    # between 45 and 145, its distance from 100 between 0 and 55; the mean square between 50 and 1562.5; 100 was seen
     missing = [("s", "d", "m0", "v", "sacd", "low", 2, 0.0, 200.0)]
     rows = found(responses([10, 9, 11, 10, 10, 10]), missing)
     least, most = (one(rows, "refusals", refusals=name) for name in ("least_gain", "most_gain"))
-    assert least["gain"] == pytest.approx(10 - 22.5 / 6)
-    assert most["gain"] == pytest.approx(10 + 5 / 6)
-    assert (one(rows, "recommended")["decision"], least["decision"]) == ("use", "no_evidence")
-    assert (least["n_specifications"], least["n_same_decision"]) == (9, 8)
+    units = squared(10, 9, 11, 10, 10, 10)
+    for row, change in ((least, 100 - 1562.5), (most, 100 - 50)):
+        assert bounds(row) == pytest.approx(t_of(units + np.eye(6)[0] * change))
+        assert row["gain"] == pytest.approx(in_points(units.mean() + change / 6, 20))
+    assert (one(rows, "recommended")["decision"], least["decision"], most["decision"]) == ("use", "no_evidence", "use")
+    assert counts_of_headline(rows) == ([3, 2, 6, 6], None)
 
 
 def test_refusals_without_a_valid_range_are_told_and_not_guessed():
@@ -149,7 +191,7 @@ def test_where_a_row_set_lacks_the_technique_nothing_is_decided_and_that_counts(
         rows = found(pd.concat([frame, without[without["technique"] != gone]]))
         row = one(rows, "row_set", row_set="without_suspects")
         assert (row["decision"], row["n_llms"], row["reason"]) == ("no_evidence", 0, code)
-        assert (row["n_specifications"], row["n_same_decision"]) == (8, 7)
+        assert counts_of_headline(rows) == ([2, 1, 6, 6], None)
 
 
 def test_without_baselines_there_is_a_reason():
@@ -166,3 +208,16 @@ def test_a_temperature_is_the_same_number_when_it_is_read():
     scopes = {row["baseline_scope"] for row in rows}
     assert scopes <= {"pooled", "t=0.1", "t=0.30000000000000004"}
     assert {row["decision"] for row in rows} == {"use"}
+
+
+def test_with_nothing_missing_refusals_change_nothing_whatever_the_decision():
+    for gains in ([8, 9], [10] * 6, [10]):
+        rows = found(responses(gains))
+        assert "refusals" not in {row["switch"] for row in rows}, gains
+    steady = responses([3, -3, 3, -3, 0, 7, -7, 0, 0, 0, 0, 0])
+    noisy = pd.concat([steady.assign(response=steady["response"] + shift, n_trials=20) for shift in (-0.5, 0.5)])
+    rows = found(noisy)
+    row = one(rows, "recommended")
+    assert (row["reason"], row["decision"]) == ("llms_differ", "no_evidence")
+    assert -5 < row["gain_low"] < row["gain_high"] < 5
+    assert "refusals" not in {row["switch"] for row in rows}

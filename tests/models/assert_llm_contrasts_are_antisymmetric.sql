@@ -1,4 +1,4 @@
--- Exchanged LLMs have the negative difference and the same p value.
+-- Exchanged LLMs have the negative difference and the same p value, below 0.05 where the interval leaves out 0.
 with contrasts as (
     select * from {{ ref('llm_contrasts') }}
 )
@@ -15,3 +15,5 @@ where
     or abs(contrasts.difference + exchanged.difference) > 1e-9
     or abs(contrasts.low + exchanged.high) > 1e-9
     or contrasts.p_holm is distinct from exchanged.p_holm
+    or contrasts.p_holm < contrasts.p_value - 1e-9
+    or (contrasts.low > 0 or contrasts.high < 0) is distinct from (contrasts.p_value < 0.05)

@@ -27,8 +27,8 @@ from ingest.warehouse import PUBLIC_SCHEMAS
 
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = {
-    "_dlt_load_id", "acted_at", "asked_at", "batch_id", "checked_at", "finished_at", "flagged_at", "git_revision",
-    "latency_s", "latency_s_per_trial", "loaded_at", "quarantined_at", "session_id", "verdict_id",
+    "_dlt_load_id", "acted_at", "asked_at", "batch_id", "checked_at", "finished_at", "flagged_at", "frozen_at",
+    "git_revision", "latency_s", "latency_s_per_trial", "loaded_at", "quarantined_at", "session_id", "verdict_id",
 }  # fmt: skip
 # of sums of cubes in parallel as many digits are the same, between two builds of the same code
 NOISY = {"skewness": 1e-9}

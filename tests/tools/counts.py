@@ -9,6 +9,8 @@ WHOLE = {
 }  # fmt: skip
 # what studies state of paradigms, where none states anything
 NOTHING_STATED = pd.DataFrame(columns=["study", "paradigm", "measure", "relative_to", "goals"])
+# a study of anchoring whose unanchored prompts are the anchored ones, less the anchor
+SAME_PROMPT = pd.DataFrame([{"study": "s", "paradigm": "anchoring", "domain": "d", "baseline_prompt": "same"}])
 
 
 def counts_of(responses, missing=()):

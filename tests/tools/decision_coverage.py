@@ -1,9 +1,9 @@
-"""`make coverage`: how often decisions and losses are right, by simulation of trials.
+"""`make coverage`: how often decisions are right, by simulation of trials.
 
-A population of LLMs has a control and four techniques. Of each data set some LLMs are drawn, then their unanchored
-trials and the trials of every condition under a low and a high anchor; losses and gains come from
-`analysis.engine.losses`. Intervals over LLMs are vectorised here; the first data sets of each design are checked to be
-what `analysis.engine.decisions` says.
+A population of vendors and their LLMs has a control and some techniques. Of each data set LLMs are drawn, then the
+means and variances of the unanchored trials and of those of every condition under a low and a high anchor; losses come
+from `analysis.engine.losses`. Intervals over vendors are vectorised here; the first data sets of each design are
+checked to be what `analysis.engine.decisions` says.
 """
 
 import argparse
@@ -20,12 +20,11 @@ from analysis.counts import CONTROL
 from analysis.engine.comparisons import Comparison
 from analysis.engine.decisions import mean_decision
 from analysis.engine.domain_losses import DomainLosses
-from analysis.engine.losses import GOALS, Moments, folding_excess, losses
+from analysis.engine.losses import GOALS, Moments, losses
 from analysis.engine.places import Fitted
 from analysis.engine.predictions import leave_one_out_log_score
 from analysis.engine.questions import Basis
-from analysis.engine.rule import decide
-from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS
+from analysis.engine.rule import decide, one_sided
 
 ROOT = Path(__file__).resolve().parents[2]
 JUDICIAL = """
@@ -33,247 +32,313 @@ select * from marts.counts
 where study = 'voder-bais' and domain = 'judicial' and response_source = 'reparsed' and row_set = 'accepted'
 """
 RANKED = ("devils_advocate", "premortem", "random_control", "sacd")
-N_TECHNIQUES = 4
-N_LLMS = (2, 3, 5, 10, 20)
+GOAL = "displacement"
 N_TRIALS = 30
-N_DATASETS = 4000
+N_DATASETS = 10_000
 N_CHECKED = 3
-N_ASKED = 300
 SD_OF_TRIALS = 20  # in % of the baseline
-WIDE = 25.0  # the same, where it is the noise of the trials that is looked at
 SD_OF_GAINS = 10
+CONTROL_LOSS = 40.0
 MARGIN = 5.0
 SEED = 20260301
-CHUNK = 250
+CHUNK = 1000
+# how many LLMs each vendor has
+TEN_OF_FIVE, TEN_OF_EIGHT, TWENTY_OF_TEN = (3, 4, 1, 1, 1), (2, 2, 1, 1, 1, 1, 1, 1), (2,) * 10
 
 
 def normal(rng, shape):
-    """Gains of LLMs in pp about a mean of 0."""
-    return SD_OF_GAINS * rng.standard_normal(shape)
+    """Effects about a mean of 0, with a standard deviation of 1."""
+    return rng.standard_normal(shape)
 
 
 def log_normal(rng, shape):
-    """As `normal`, skewed: a few LLMs lose much."""
+    """As `normal`, skewed: a few are much farther off."""
     sigma = 0.9
     mean, variance = np.exp(sigma**2 / 2), (np.exp(sigma**2) - 1) * np.exp(sigma**2)
-    return -SD_OF_GAINS * (np.exp(sigma * rng.standard_normal(shape)) - mean) / np.sqrt(variance)
+    return (np.exp(sigma * rng.standard_normal(shape)) - mean) / np.sqrt(variance)
 
 
 def rare(rng, shape, *, share, size):
-    """As `normal` with half its spread, but a share of the LLMs respond by so many pp; about a mean of 0."""
+    """As `normal` with half its spread, but a share responds by so much; about a mean of 0."""
     responds = rng.random(shape) < share
-    return SD_OF_GAINS / 2 * rng.standard_normal(shape) + size * (responds - share)
+    return rng.standard_normal(shape) / 2 + size * (responds - share)
 
 
-POPULATIONS = {
-    "normal": normal,
-    "log-normal, sigma .9": log_normal,
-    "1 LLM in 10 at +100 pp": partial(rare, share=0.1, size=100),
-    "1 LLM in 5 at +60 pp": partial(rare, share=0.2, size=60),
-}
+@dataclass(frozen=True)
+class Design:
+    """What is simulated: the LLMs of each vendor, and how far from the baseline they are with each condition.
+
+    `control` and `techniques` are the mean distances in pp, of the control and of each technique. LLMs are spread by
+    `sd` about that of the control, and the gains of each technique by `sd` about their mean, `icc` of either variance
+    between vendors. Where conditions are `apart`, each is spread about its own mean, and the control where it
+    `is_spread`.
+    """
+
+    vendors: tuple = TEN_OF_FIVE
+    n_trials: int = N_TRIALS
+    control: float = CONTROL_LOSS
+    techniques: tuple = (CONTROL_LOSS,) * 4
+    sd: float = SD_OF_GAINS
+    icc: float = 0.0
+    draw: callable = normal
+    apart: bool = False
+    is_spread: bool = True
+
+    @property
+    def vendor_of(self):
+        """The place of each LLM's vendor."""
+        return np.repeat(np.arange(len(self.vendors)), self.vendors)
+
+    def distances(self, rng, n_sets):
+        """Draw true distances from the baseline, shape (n data sets, n LLMs, 1 + n techniques), the control first."""
+        shape = (n_sets, len(self.vendors), 1 + len(self.techniques))
+        of_vendors = self.draw(rng, shape)[:, self.vendor_of]
+        of_llms = self.draw(rng, of_vendors.shape)
+        effects = self.sd * (np.sqrt(self.icc) * of_vendors + np.sqrt(1 - self.icc) * of_llms)
+        if not self.is_spread:
+            effects[..., 0] = 0.0
+        if not self.apart:
+            effects[..., 1:] += effects[..., :1]
+        return np.array([self.control, *self.techniques]) + effects
 
 
-def drawn(gains, n_trials, rng, n_baseline=None):
-    """Draw trials and return their moments.
+def equal_mean_square(design):
+    """Return the design whose techniques have the mean square of the control, where nothing is to be gained."""
+    distance = np.sqrt(max(design.control**2 - design.sd**2 * (not design.apart or not design.is_spread), 0.0))
+    return Design(**vars(design) | {"techniques": (distance,) * len(design.techniques)})
+
+
+def sampled(distances, n_trials, rng):
+    """Draw what trials come to, about true percentages of 100 less and 100 more a distance.
 
     Parameters
     ----------
-    gains : numpy.ndarray, shape (n data sets, n LLMs, n techniques)
-        True gains of displacement in pp: all of it on the side of the high anchor, so that the gap gains twice as much.
+    distances : numpy.ndarray, shape (n data sets, n LLMs, n conditions)
     n_trials : int
-        Of each cell.
+        Of each cell, and unanchored.
     rng : numpy.random.Generator
-    n_baseline : int, optional
-        Unanchored trials of an LLM; as many as of a cell by default.
 
     Returns
     -------
     Moments
-        The control first among the conditions, in one vignette.
+        Of one vignette; those of normal trials, whose means and variances are independent.
     """
-    n_sets, n_llms, _ = gains.shape
-    control = np.stack(
-        [60 - 5 * rng.standard_normal((n_sets, n_llms)), 320 + 20 * rng.standard_normal((n_sets, n_llms))], -1
-    )
-    truth = np.repeat(control[:, :, None], gains.shape[2] + 1, axis=2)
-    truth[:, :, 1:, 1] -= 2 * gains
-    return sampled(truth[:, :, None], n_trials, rng, n_baseline)
-
-
-def sampled(truth, n_trials, rng, n_baseline=None, deviation=SD_OF_TRIALS):
-    """Draw normal trials about true percentages, shape (..., 2), and unanchored ones about 100."""
-    n_baseline = n_baseline or n_trials
-    unanchored = 100 + deviation * rng.standard_normal((*truth.shape[:-2], n_baseline))
-    baseline = unanchored.mean(axis=-1)[..., None]
-    baseline_variance = unanchored.var(axis=-1, ddof=1)[..., None] / n_baseline / baseline**2
-    percent = (
-        100 * (truth[..., None] + deviation * rng.standard_normal((*truth.shape, n_trials))) / baseline[..., None, None]
-    )
-    distance = np.abs(percent - 100)
+    truth = np.stack([100 - distances, 100 + distances], axis=-1)[:, :, None]
+    baseline, own = 100 + _error(truth.shape[:2], n_trials, rng), truth + _error(truth.shape, n_trials, rng)
+    scale = 100 / baseline[:, :, None, None, None]
+    variances = SD_OF_TRIALS**2 / n_trials * _spread(truth.shape, n_trials, rng) * scale**2
+    of_baseline = SD_OF_TRIALS**2 / n_trials * _spread(baseline.shape, n_trials, rng) / baseline**2
     shape = truth.shape[:-1]
-    return Moments(
-        percent.mean(axis=-1),
-        percent.var(axis=-1, ddof=1) / n_trials,
-        np.full(truth.shape, float(n_trials)),
-        distance.mean(axis=-1),
-        distance.var(axis=-1, ddof=1) / n_trials,
-        -(np.sign(percent - 100) * percent).mean(axis=-1),
-        np.broadcast_to(baseline_variance, shape),
-        np.full(shape, float(n_baseline)),
+    nothing = np.full(truth.shape, np.nan)
+    n = np.full(truth.shape, float(n_trials))
+    noise = np.broadcast_to(of_baseline[:, :, None, None], shape)
+    return Moments(own * scale, variances, n, nothing, nothing, nothing, noise, np.full(shape, float(n_trials)))
+
+
+def _error(shape, n_trials, rng):
+    return SD_OF_TRIALS / np.sqrt(n_trials) * rng.standard_normal(shape)
+
+
+def _spread(shape, n_trials, rng):
+    """What a variance is estimated as, over what it is."""
+    return rng.chisquare(n_trials - 1, shape) / (n_trials - 1)
+
+
+def decided(moments, vendor_of, n_comparisons):
+    """Return what is decided over vendors.
+
+    Parameters
+    ----------
+    moments : Moments
+        As of `sampled`.
+    vendor_of : numpy.ndarray of int, shape (n LLMs,)
+    n_comparisons : int
+
+    Returns
+    -------
+    dict of str to numpy.ndarray of bool, shape (n data sets, n techniques)
+        By the word.
+    """
+    criterion = losses(GOALS[GOAL], moments).criterion[:, :, 0]
+    means = np.eye(vendor_of.max() + 1)[vendor_of]
+    by_vendor = np.einsum("sgk,gv->svk", criterion, means / means.sum(axis=0))
+    gains = by_vendor[..., :1] - by_vendor[..., 1:]
+    n = gains.shape[1]
+    half = -special.stdtrit(n - 1, one_sided(n_comparisons)) * gains.std(axis=1, ddof=1) / np.sqrt(n)
+    low, high = gains.mean(axis=1) - half, gains.mean(axis=1) + half
+    roots = np.sqrt(np.maximum(by_vendor[..., 0].mean(axis=1), 0.0))[:, None] + np.zeros(low.shape)
+    words = np.vectorize(lambda *ends: decide(*ends[:2], margin=MARGIN, root=ends[2]), otypes=["U11"])(low, high, roots)
+    return {word: words == word for word in ("use", "avoid", "equivalent")}
+
+
+def simulate(design, *, n_comparisons=None, n_datasets=N_DATASETS, seed=SEED):
+    """Return in how many of 100 data sets or rows something is decided.
+
+    Parameters
+    ----------
+    design : Design
+    n_comparisons : int, optional
+        That share the confidence; the techniques by default.
+    n_datasets, seed : int
+
+    Returns
+    -------
+    dict of str to float
+        `any`: some technique is to be used or avoided; `use, avoid, equivalent`: shares of the rows.
+    """
+    rng = np.random.default_rng([seed, len(design.vendors), design.n_trials, len(design.techniques)])
+    n_comparisons, sums = (
+        n_comparisons or len(design.techniques),
+        dict.fromkeys(("any", "use", "avoid", "equivalent"), 0.0),
     )
-
-
-def intervals_over_llms(gains, *, n_comparisons):
-    """Student's t intervals of mean gains, shape (n data sets, n LLMs, n techniques), along the LLMs."""
-    n_llms = gains.shape[1]
-    half = (
-        -special.stdtrit(n_llms - 1, (1 - CONFIDENCE) / 2 / n_comparisons) * gains.std(axis=1, ddof=1) / np.sqrt(n_llms)
-    )
-    return gains.mean(axis=1) - half, gains.mean(axis=1) + half
-
-
-@dataclass
-class Tally:
-    """Counts of events over data sets, and of how many there were."""
-
-    n: int = 0
-    events: dict = None
-
-    def add(self, n, **events):
-        self.n += n
-        self.events = {name: (self.events or {}).get(name, 0) + float(value) for name, value in events.items()}
-
-    def share(self, name):
-        """Return how often, in percent."""
-        return 100 * self.events[name] / self.n
-
-
-def simulate(n_llms, draw, shift, *, n_datasets=N_DATASETS, n_trials=N_TRIALS, seed=SEED):
-    """Return by goal how often intervals hold the true mean gain, and what is decided; all gain `shift` more."""
-    rng = np.random.default_rng([seed, n_llms, abs(int(10 * shift))])
-    tallies = {goal: Tally() for goal in (*GOALS, "any")}
     for start in range(0, n_datasets, CHUNK):
         n_sets = min(CHUNK, n_datasets - start)
-        true = shift + draw(rng, (n_sets, n_llms, N_TECHNIQUES))
-        moments = drawn(true, n_trials, rng)
-        is_false_in_any = np.zeros(n_sets, bool)
-        for goal in GOALS:
-            found = losses(GOALS[goal], moments).corrected[:, :, 0]
-            gains = found[..., :1] - found[..., 1:]
-            mean = shift * (2 if goal == "gap" else 1)
-            low, high = intervals_over_llms(gains, n_comparisons=N_TECHNIQUES)
-            plain_low, plain_high = intervals_over_llms(gains, n_comparisons=1)
-            is_equivalent = (low > -MARGIN) & (high < MARGIN)
-            is_said = ((low > 0) | (high < 0)) & ~is_equivalent
-            is_false_in_any |= is_said.any(axis=1)
-            tallies[goal].add(
-                n_sets,
-                familywise=is_said.any(axis=1).sum(),
-                use=((low > 0) & ~is_equivalent).mean(axis=1).sum(),
-                equivalent=is_equivalent.mean(axis=1).sum(),
-                simultaneous=((low <= mean) & (mean <= high)).all(axis=1).sum(),
-                plain=((plain_low <= mean) & (mean <= plain_high)).mean(axis=1).sum(),
-            )
-            if start == 0:
-                _check(moments, goal, low, high)
-        tallies["any"].add(n_sets, familywise=is_false_in_any.sum())
-    return tallies
+        moments = sampled(design.distances(rng, n_sets), design.n_trials, rng)
+        words = decided(moments, design.vendor_of, n_comparisons)
+        sums["any"] += (words["use"] | words["avoid"]).any(axis=1).sum()
+        for word, is_said in words.items():
+            sums[word] += is_said.mean(axis=1).sum()
+        if start == 0:
+            _check(moments, words, design, n_comparisons)
+    return {name: 100 * value / n_datasets for name, value in sums.items()}
 
 
-def _check(moments, goal, low, high):
-    """Raise unless the first data sets have the very bounds that the table would have."""
+def _check(moments, words, design, n_comparisons):
+    """Raise unless the first data sets are decided as the table would have it, the guard of single LLMs aside."""
     for i in range(N_CHECKED):
-        domain = of_dataset(moments[i])
-        for k in range(N_TECHNIQUES):
-            gains = domain.compared(goal, f"t{k}", "control")
+        domain = of_dataset(moments[i], design.vendor_of)
+        for k in range(len(design.techniques)):
             pair = Comparison(f"t{k}", "control", "control", False)
-            row, _ = mean_decision(pair, gains, Basis(domain, goal, MARGIN), N_TECHNIQUES)
-            np.testing.assert_allclose([row["gain_low"], row["gain_high"]], [low[i, k], high[i, k]], rtol=1e-9)
-            if len(gains.llms) >= FEWEST_LLMS:
-                assert row["decision"] == decide(low[i, k], high[i, k], margin=MARGIN)
+            gains = domain.compared(GOAL, f"t{k}", "control")
+            row, codes = mean_decision(pair, gains, Basis(domain, GOAL, MARGIN), n_comparisons)
+            said = next((word for word, is_said in words.items() if is_said[i, k]), "no_evidence")
+            assert row["decision"] == said or "llms_differ" in codes, (row, said)
 
 
-def of_dataset(moments):
+def of_dataset(moments, vendor_of):
     """Return the losses of one data set whose first condition is the control."""
-    n_llms, n_vignettes, n_conditions = moments.percent.shape[:3]
+    n_llms, _, n_conditions = moments.percent.shape[:3]
     names = ["control", *(f"t{k}" for k in range(n_conditions - 1))]
-    return DomainLosses.of_moments(
-        [f"l{i}" for i in range(n_llms)], [f"v{i}" for i in range(n_vignettes)], names, moments
-    )
+    domain = DomainLosses.of_moments([f"l{i:02}" for i in range(n_llms)], ["v"], names, moments)
+    domain.vendors = {llm: f"vendor {place}" for llm, place in zip(domain.llms, vendor_of, strict=True)}
+    return domain
 
 
-def asked(goal, technique, control, n_llms, n_trials, rng, *, n_datasets=N_ASKED):
-    """Return how often in percent the bounds of the LLMs asked miss their true mean gain, to either side.
+def panel(distance, n_trials, *, n_llms=10, n_techniques=4, n_datasets=N_DATASETS, seed=SEED):
+    """Return in how many of 100 data sets some LLM is said to be helped or harmed though none is.
 
-    Every LLM has the same true percentages, `100 - x` under a low and `100 + x` under a high anchor, which is the worst
-    case: what is wrong with an absolute value does not average out.
+    Parameters
+    ----------
+    distance : float
+        Of each LLM from its baseline, with the control and with each technique.
+    n_trials, n_llms, n_techniques, n_datasets, seed : int
+
+    Returns
+    -------
+    float
     """
-    missed = np.zeros(2)
-    truth = np.array([[100 - control, 100 + control], [100 - technique, 100 + technique]])
-    expected = (control - technique) * (2 if goal == "gap" else 1)
-    if goal == "error":
-        expected += folding_excess(control, WIDE) - folding_excess(technique, WIDE)
-    for _ in range(n_datasets):
-        domain = of_dataset(sampled(np.broadcast_to(truth, (n_llms, 1, 2, 2)), n_trials, rng, deviation=WIDE))
-        low, high = domain.compared(goal, "t0", "control").asked_bounds(level=(1 - CONFIDENCE) / 2)
-        missed += expected < low, expected > high
-    return 100 * missed / n_datasets
+    rng = np.random.default_rng([seed, n_trials, n_llms])
+    level, n_false = one_sided(n_llms * n_techniques), 0
+    for start in range(0, n_datasets, CHUNK):
+        n_sets = min(CHUNK, n_datasets - start)
+        moments = sampled(np.full((n_sets, n_llms, 1 + n_techniques), float(distance)), n_trials, rng)
+        loss = losses(GOALS[GOAL], moments)
+        values, variances, slopes = (of[:, :, 0] for of in (loss.criterion, loss.variance, loss.slope))
+        shared = (slopes[..., :1] - slopes[..., 1:]) ** 2 * moments.baseline_variance[:, :, 0, 1:]
+        error = np.sqrt(variances[..., :1] + variances[..., 1:] + shared)
+        gains = values[..., :1] - values[..., 1:]
+        n_false += (np.abs(gains) > -special.stdtrit(n_trials - 1, level) * error).any(axis=(1, 2)).sum()
+        if start == 0:
+            low, high = (
+                of_dataset(moments[0], np.arange(n_llms)).compared(GOAL, "t0", "control").bounds_of_llms(level=level)
+            )
+            half = -special.stdtrit(n_trials - 1, level) * error[0, :, 0]
+            np.testing.assert_allclose([low, high], [gains[0, :, 0] - half, gains[0, :, 0] + half], rtol=1e-9)
+    return 100 * n_false / n_datasets
 
 
-def folding(shift, n_trials, rng, n_datasets=20_000):
-    """Return the bias of the observed and of the corrected distance from 100, in standard errors."""
-    error = WIDE * np.sqrt(1 / n_trials[0] + 1 / n_trials[1])  # of a mean about the mean of unanchored trials, near 100
-    truth = np.full((n_datasets, 1, 1, 2), 100 + shift * error)
-    of = losses(GOALS["displacement"], sampled(truth, n_trials[0], rng, n_trials[1], WIDE))
-    return (of.loss.mean() - shift * error) / error, (of.corrected.mean() - shift * error) / error
+# what is claimed: no technique gains, and gains are normal
+NOTHING = {
+    f"{sum(vendors)} LLMs of {len(vendors)} vendors, ICC {icc:.1f}": equal_mean_square(Design(vendors, icc=icc))
+    for vendors in (TEN_OF_FIVE, TWENTY_OF_TEN)
+    for icc in (0.0, 0.3, 0.6)
+}
+NEAR = {
+    f"{sum(vendors)} LLMs of {len(vendors)} vendors, {n_trials} trials a cell": Design(
+        vendors, n_trials, control=0.0, techniques=(0.0,) * 4, sd=3.0, apart=True
+    )
+    for vendors in (TEN_OF_FIVE, TWENTY_OF_TEN)
+    for n_trials in (15, 30, 90)
+}
+# where it breaks
+BREAKS = {
+    "log-normal, sigma .9": equal_mean_square(Design(draw=log_normal)),
+    "log-normal, 20 LLMs of 10 vendors": equal_mean_square(Design(TWENTY_OF_TEN, draw=log_normal)),
+    "1 LLM in 10 at +80 pp": equal_mean_square(Design(draw=partial(rare, share=0.1, size=8.0), control=60.0)),
+    "1 LLM in 10, 20 LLMs of 10 vendors": equal_mean_square(
+        Design(TWENTY_OF_TEN, draw=partial(rare, share=0.1, size=8.0), control=60.0)
+    ),
+    "a technique that scatters, SD 40, 8 vendors": Design(
+        TEN_OF_EIGHT, techniques=(0.0,), sd=CONTROL_LOSS, apart=True, is_spread=False
+    ),
+    "four such": Design(TEN_OF_EIGHT, techniques=(0.0,) * 4, sd=CONTROL_LOSS, apart=True, is_spread=False),
+}
+
+
+def true_gain(root, gain, vendors=TEN_OF_FIVE, n_techniques=4, sd=3.0):
+    """Return the design whose techniques gain so much of the root of the control's mean square, spread by `sd`."""
+    left = max(root - gain, 0.0)
+    control, technique = (np.sqrt(max(mean**2 - sd**2, 0.0)) for mean in (root, left))
+    return Design(vendors, control=control, techniques=(technique,) * n_techniques, sd=sd, apart=True)
+
+
+def gaining(vendors, n_trials=N_TRIALS):
+    """Return the design whose techniques gain 15 pp, spread by `SD_OF_GAINS`, of the control's distance in each LLM."""
+    return Design(vendors, n_trials, techniques=(CONTROL_LOSS - 15,) * 4, apart=True, is_spread=False)
 
 
 def show_decisions(n_datasets):
-    """Print how often something false is decided over LLMs, and something true."""
-    print(f"Decisions over LLMs: {N_TECHNIQUES} techniques, {N_TRIALS} trials a cell, {n_datasets:,} data sets; in %.")
-    print("No technique gains in the population: how often any of them is to be used or avoided, by displacement, gap,")
-    print("error and any of the three; how often the intervals of displacement hold, of all at once and of one alone.")
-    for name, draw in POPULATIONS.items():
-        for n_llms in N_LLMS:
-            found = simulate(n_llms, draw, 0.0, n_datasets=n_datasets)
-            shown = [found[goal].share("familywise") for goal in (*GOALS, "any")]
-            shown += [found["displacement"].share(kind) for kind in ("simultaneous", "plain")]
-            print(f"  {name:<24}{n_llms:>3} LLMs  {''.join(f'{share:7.1f}' for share in shown)}", flush=True)
-    found = simulate(10, normal, 15.0, n_datasets=n_datasets)["displacement"]
-    print(f"Gain 15 pp, SD {SD_OF_GAINS} over LLMs, ten LLMs: use in {found.share('use'):.1f}")
-    for n_llms in (5, 10, 20):
-        found = simulate(n_llms, alike, MARGIN, n_datasets=n_datasets)["displacement"]
-        print(
-            f"Gain of the margin, SD 1 over LLMs, {n_llms} LLMs: falsely equivalent in {found.share('equivalent'):.1f}"
-        )
-
-
-def alike(rng, shape):
-    """As `normal`, a tenth of its spread."""
-    return normal(rng, shape) / 10
-
-
-def show_asked(rng):
-    """Print how often the bounds of the LLMs that were asked miss."""
+    """Print how often something false is decided over vendors, and something true."""
+    print(f"Decisions over vendors by {GOAL}, {n_datasets:,} data sets each; in %.")
+    print("Four techniques of the control's mean square: how often any of them is to be used or avoided.")
+    for name, design in NOTHING.items():
+        of = {k: simulate(design, n_comparisons=k, n_datasets=n_datasets)["any"] for k in (4, 6)}
+        print(f"  {name:<44}{of[4]:6.1f}   in a family of six {of[6]:.1f}", flush=True)
+    print("The same, all exactly on the baseline, SD 3 over LLMs.")
+    for name, design in NEAR.items():
+        print(f"  {name:<44}{simulate(design, n_datasets=n_datasets)['any']:6.1f}", flush=True)
     print(
-        f"\nLLMs that were asked, all alike: bounds that miss their mean gain below, above; {N_ASKED} data sets, in %."
+        "A true gain of 6 of a control's root mean square: rows that are called equivalent, of four, and of one alone."
     )
-    print("Nominally 2.5 each. True distance from 100 of technique and control, then by the number of LLMs.")
-    for goal in GOALS:
-        for technique, control in (
-            ((60, 60), (60, 40)) if goal == "error" else ((0, 0), (5, 0), (0, 5), (5, 5), (30, 20))
-        ):
-            found = {n: asked(goal, technique, control, n, N_TRIALS, rng) for n in (1, 2, 5, 10, 20)}
-            shown = "   ".join(f"{n}: {below:.1f} {above:.1f}" for n, (below, above) in found.items())
-            print(f"  {goal:<13}{technique:>3}{control:>4}   {shown}", flush=True)
+    for vendors in (TEN_OF_FIVE, TEN_OF_EIGHT, TWENTY_OF_TEN):
+        for root in (6.0, 8.0, 10.0, 20.0, CONTROL_LOSS):
+            four, alone = (
+                simulate(true_gain(root, 6.0, vendors, n), n_datasets=n_datasets)["equivalent"] for n in (4, 1)
+            )
+            print(f"  {len(vendors):>2} vendors, control {root:>4.0f} pp{four:30.1f} {alone:6.1f}", flush=True)
+    print(f"A gain of 15 pp, SD {SD_OF_GAINS}, of {CONTROL_LOSS:.0f}: how often found, in families of four and of six.")
+    for vendors in (TEN_OF_FIVE, TEN_OF_EIGHT, TWENTY_OF_TEN):
+        for n_trials in (30, 90):
+            design = gaining(vendors, n_trials)
+            of = [simulate(design, n_comparisons=k, n_datasets=n_datasets)["use"] for k in (4, 6)]
+            print(
+                f"  {sum(vendors)} LLMs of {len(vendors)} vendors, {n_trials} trials {of[0]:6.1f} {of[1]:6.1f}",
+                flush=True,
+            )
+    print("Where it breaks: nothing gains, and something is to be used or avoided.")
+    for name, design in BREAKS.items():
+        print(f"  {name:<44}{simulate(design, n_datasets=n_datasets)['any']:6.1f}", flush=True)
 
 
-def show_folding(rng):
-    """Print what noise adds to an absolute value, and what the correction leaves of it."""
-    print("\nBias of a distance from 100 in standard errors, observed and corrected, at true distances of 0, 1 and 2.")
-    for n_trials in ((15, 15), (30, 30), (90, 90), (15, 90), (90, 15)):
-        shown = [f"{a:+.2f} {b:+.2f}" for a, b in (folding(shift, n_trials, rng) for shift in (0, 1, 2))]
-        print(f"  {n_trials[0]} trials, {n_trials[1]} unanchored: {'   '.join(shown)}", flush=True)
+def show_panels(n_datasets):
+    """Print how often some LLM is said to be helped or harmed though none is."""
+    print("\nTen LLMs and four techniques that change nothing: some LLM is said to be helped or harmed; in %.")
+    for n_trials in (15, 30, 90):
+        of = [panel(distance, n_trials, n_datasets=n_datasets) for distance in (0, 5, 10, 40)]
+        print(
+            f"  {n_trials:>2} trials a cell, 0, 5, 10 and 40 pp off  " + "".join(f"{share:6.1f}" for share in of),
+            flush=True,
+        )
 
 
 def show_log_scores(responses):
@@ -297,14 +362,12 @@ def main():
     )
     options = options.parse_args()
     show_decisions(options.datasets)
+    show_panels(options.datasets)
     if Path(options.warehouse).exists():
         with duckdb.connect(str(options.warehouse), read_only=True) as warehouse:
             responses = warehouse.execute(JUDICIAL).df()
         if len(responses):
             show_log_scores(responses)
-    rng = np.random.default_rng(SEED)
-    show_asked(rng)
-    show_folding(rng)
 
 
 if __name__ == "__main__":

@@ -16,15 +16,18 @@ ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "answers.svg"
 STUDY, DOMAIN = "voder-bais", "judicial"
 PANEL = """
-select technique, loss from marts.effects
-where study = $study and paradigm = 'anchoring' and domain = $domain and goal = 'displacement'
-    and llm is null and vignette is null and technique = 'no_technique'
-union all (
-    select technique, loss from inference.decisions
-    where study = $study and domain = $domain and llm is null and comparison = 'control'
-        and control = 'no_technique' and goal = 'displacement' and decision = 'use'
-    order by loss, technique limit 1
-)
+select
+    effects.technique, effects.loss,
+    coalesce(decisions.decision not in ('use', 'asking_again_helps'), false) as is_open
+from marts.effects
+left join inference.decisions
+    on effects.technique = decisions.technique and decisions.study = $study and decisions.domain = $domain
+    and decisions.llm is null and decisions.comparison = 'control' and decisions.goal = 'displacement'
+where effects.study = $study and effects.paradigm = 'anchoring' and effects.domain = $domain
+    and effects.goal = 'displacement' and effects.llm is null and effects.vignette is null
+    and (effects.technique = 'no_technique' or decisions.control = 'no_technique')
+order by effects.technique != 'no_technique', effects.loss, effects.technique
+limit 2
 """
 ANSWERS = """
 select
@@ -43,30 +46,32 @@ WHAT = (
 HOW = (
     "A circle is a group of equal answers, its area their share; a stroke is their mean; dashed: the LLM's own answer."
 )
+OPEN = " That the two differ is not shown for other LLMs."
 COLOURS = {"low": "#0072b2", "high": "#d55e00"}
 WIDTH, LEFT, TOP, ROW, GUTTER, MOST, RADIUS = 980, 130, 118, 36, 30, 250.0, 8.0
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One technique: its name, how far anchors move the average answer (pp), and how often each answer was given."""
+    """One technique: its name, its displacement (pp), and how often each answer was given."""
 
     name: str
     displacement: float
+    is_open: bool  # whether nothing is decided on it
     answers: dict[tuple[str, str], dict[float, int]]
 
 
 def panels(connection: duckdb.DuckDBPyConnection) -> list[Panel]:
-    """Read the plain prompt and, where one is to be used, the technique that leaves the least displacement."""
+    """Read the plain prompt and, of what is held against it, the technique that leaves the least displacement."""
     of = {"study": STUDY, "domain": DOMAIN}
     found = []
-    for technique, displacement in connection.execute(PANEL, of).fetchall():
+    for technique, displacement, is_open in connection.execute(PANEL, of).fetchall():
         answers: dict[tuple[str, str], dict[float, int]] = {}
         for llm, direction, percent, n_trials in connection.execute(ANSWERS, {**of, "technique": technique}).fetchall():
             answers.setdefault((llm, direction), {})[percent] = n_trials
         (name,) = connection.execute(NAME, {"technique": technique}).fetchone()
         words = {"no_technique": "a plain prompt", "random_control": f"the placebo ({name})"}
-        found.append(Panel(words.get(technique, name), displacement, answers))
+        found.append(Panel(words.get(technique, name), displacement, is_open, answers))
     return found
 
 
@@ -75,14 +80,14 @@ def drawing(shown: list[Panel]) -> str:
     llms = sorted({llm for panel in shown for llm, _ in panel.answers})
     height = TOP + ROW * len(llms) + 64
     wide = (WIDTH - LEFT - GUTTER * len(shown)) / len(shown)
-    finding = " and ".join(f"{panel.displacement:.0f} % with {panel.name}" for panel in shown)
-    title = f"An anchor moves the average answer of {len(llms)} LLMs by {finding}"
+    finding = " and ".join(f"{panel.displacement:.0f} % off with {panel.name}" for panel in shown)
+    title = f"Under an anchor, {len(llms)} LLMs answer {finding}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" font-family="sans-serif">',
         f'<title>{escape(title)}</title><rect width="{WIDTH}" height="{height}" fill="#fff"/>',
         _text(16, 30, title, size=18, weight="bold"),
         _text(16, 54, WHAT, size=12, fill="#555"),
-        _text(16, 72, HOW, size=12, fill="#555"),
+        _text(16, 72, f"{HOW}{OPEN if any(panel.is_open for panel in shown) else ''}", size=12, fill="#555"),
     ]
     for row, llm in enumerate(llms):
         parts.append(_text(16, TOP + ROW * row + ROW / 2 + 5, llm))

@@ -39,6 +39,7 @@ TECHNIQUES = {
     "sacd": ("SACD", True, 57.65, (42.35, 18.31, 30), (3, 1, 1), ("no_evidence", "use", "equivalent"), (-14, 7, 1.5)),
 }
 GOALS = ("displacement", "gap", "error")
+HOW_SURE = {"use": "established", "avoid": "supported", "equivalent": "supported", "no_evidence": "no_evidence"}
 POOLED = {"temperature_scope": "pooled", "row_set": "accepted", "baseline_scope": "pooled", "weighting": "llm"}
 # what a row of these tables says where nothing else is said
 DEFAULTS = {
@@ -158,8 +159,9 @@ def _add_study(made, study, llms, said, domain, source):
                 made.add(
                     "marts.effects", **of, llm=llm, technique=technique, goal=goal, loss=loss + i, rank=rank,
                     signed=25.3 - i if goal == "gap" else None, base_loss=12.5 if goal == "error" else None,
-                    n_trials=120, n_llms=len(llms), n_asked=120, n_missing=1, goals_disagree=True, not_identified=True,
-                    loss_least=loss - 1, loss_most=loss + 2, reason=None if is_ranked else "not_ranked",
+                    leads=goal == GOALS[0], n_trials=120, n_llms=len(llms), n_asked=120, n_missing=1,
+                    goals_disagree=True, not_identified=True, loss_least=loss - 1, loss_most=loss + 2,
+                    reason=None if is_ranked else "not_ranked",
                 )  # fmt: skip
             made.add(
                 "papers.technique_effects", **of, llm=llm, technique=technique, anchor_direction="both", **POOLED,
@@ -207,44 +209,58 @@ def _add_study(made, study, llms, said, domain, source):
 
 
 def _add_decisions(made, of, llms, technique, goal, loss, rank, decision, gain):
-    """Add what is decided of a technique by one goal: below five LLMs only of those asked."""
+    """Add what is decided of a technique by one goal: below five vendors, each of one LLM, nothing of others."""
     key = {**of, "technique": technique, "goal": goal}
-    shared = {"method": "t_over_llms", "n_draws": 1000, "seed": 20260224, "n_trials": 240, "n_llms": len(llms)}
-    if decision is None:
-        made.add("inference.decisions", **key, **shared, loss=loss, reason="control")
-        return
+    shared = {
+        "method": "t_over_vendors", "n_draws": 1000, "seed": 20260224, "n_trials": 240, "n_llms": len(llms),
+        "n_vendors": len(llms), "n_families": 1, "n_cases": 1,
+    }  # fmt: skip
     few = len(llms) < 5
+    if decision is None:
+        chances = {} if few else {"p_best": 0.125, "p_worst": 0.25, "rank_low": 2, "rank_high": 4}
+        made.add("inference.decisions", **key, **shared, loss=loss, **chances, reason="control")
+        if not few:
+            for llm in (None, *llms):
+                made.add(
+                    "inference.predictions", **key, llm=llm, n_llms=len(llms), expected_loss=loss, p_best_new_llm=0.125,
+                    reason="control",
+                )  # fmt: skip
+        return
     against = [("no_technique", "control"), *([("random_control", "placebo")] if technique == "sacd" else [])]
     for control, comparison in against:
         codes = [
-            few and "too_few_llms",
+            few and "too_few_vendors",
             comparison == "placebo" and "placebo",
             technique == "sacd" and "reading_would_change",
         ]
         made.add(
             "inference.decisions", **key, **shared, control=control, comparison=comparison, loss=loss,
-            gain=gain, gain_low=gain - 2.5, gain_high=gain + 2.5, gain_plain_low=gain - 2, gain_plain_high=gain + 2,
-            gain_asked_low=gain - 1, gain_asked_high=gain + 1, n_gained=len(llms) if gain > 0 else 0, p_sign_flip=0.125,
-            n_beyond_margin=len(llms) - 1, beyond_margin_high=0.9876, margin=5,
+            loss_control=loss + gain, gain=gain, gain_low=gain - 2.5, gain_high=gain + 2.5, gain_plain_low=gain - 2,
+            gain_plain_high=gain + 2, gain_llms_low=gain - 1.5, gain_llms_high=gain + 1.5,
+            n_gained=len(llms) if gain > 0 else 0, n_helped=1 if gain > 5 else 0, n_harmed=1 if gain < -5 else 0,
+            p_sign_flip=0.125, margin=5,
             p_best=None if few or comparison == "placebo" else 0.99996 if rank == 1 else 0.00004,
             p_worst=None if few else 0.25, p_worse_than_control=None if few else 0.0123,
             rank_low=None if few else rank, rank_high=None if few else rank,
-            decision="no_evidence" if few else decision, decision_asked=decision,
-            certainty="too_few_llms" if few else "established", reason="; ".join(filter(None, codes)) or None,
+            decision="no_evidence" if few else decision, decision_llms="no_evidence" if few else decision,
+            certainty="too_few_vendors" if few else HOW_SURE[decision],
+            reason="; ".join(filter(None, codes)) or None,
         )  # fmt: skip
     for i, llm in enumerate(llms):
         made.add(
-            "inference.decisions", **key, **shared | {"n_llms": 1}, llm=llm, control="no_technique",
-            comparison="control", loss=loss, loss_control=loss + gain - i, gain=gain - i, decision="no_evidence",
-            decision_asked=decision, certainty="too_few_llms", reason="one_llm",
+            "inference.decisions", **key, **shared | {"method": "t_of_trials", "n_llms": 1, "n_vendors": 1}, llm=llm,
+            control="no_technique", comparison="control", loss=loss, loss_control=loss + gain - i, gain=gain - i,
+            gain_low=gain - i - 2, gain_high=gain - i + 2, n_comparisons=4 * len(llms), margin=5,
+            decision=decision if i == 0 else "no_evidence", certainty="one_llm",
         )  # fmt: skip
+    of_reading = "no_evidence" if few or decision != "no_evidence" else "use"
     for switch, more in (("recommended", 0), ("reading", -3.25), ("llm_left_out", 4.5)):
         made.add(
             "inference.multiverse", **key, control="no_technique", comparison="control", switch=switch,
             excluded_llm=llms[0] if switch == "llm_left_out" else None, gain=gain + more,
-            decision="no_evidence" if few else decision, is_recommended=switch == "recommended", n_specifications=3,
-            decision_asked="no_evidence" if switch == "reading" else decision, n_same_decision=3,
-            n_same_decision_asked=3 if decision == "no_evidence" else 2, carried_by_asked=llms[0],
+            decision=of_reading if switch == "reading" else "no_evidence" if few else decision,
+            is_recommended=switch == "recommended", n_specifications=2, n_same_decision=2 if few else 1, n_left_out=1,
+            n_left_out_same=1, carried_by=llms[1],
         )  # fmt: skip
     for llm in (None,) if few else (None, *llms):
         known = {} if few else {
@@ -271,12 +287,12 @@ class Numbers(HTMLParser):
             return
         attributes = dict(attributes)
         self.open.append((tag, attributes))
-        if "data-column" in attributes or "data-n" in attributes:
+        if "data-c" in attributes or "data-n" in attributes:
             self.found.append({"text": attributes.get("data-n", ""), "depth": len(self.open), **self._place()})
             self.found[-1]["is_closed"] = "data-n" in attributes
         if tag == "td":
-            self.cells.append({"text": "", "is_known": "data-column" in attributes, "depth": len(self.open)})
-        elif "data-column" in attributes and self.cells:
+            self.cells.append({"text": "", "is_known": "data-c" in attributes, "depth": len(self.open)})
+        elif "data-c" in attributes and self.cells:
             self.cells[-1]["is_known"] = True
 
     def handle_startendtag(self, tag, attributes):
@@ -301,7 +317,7 @@ class Numbers(HTMLParser):
     def _place(self):
         table, key, column = None, {}, None
         for _, attributes in self.open:
-            column = attributes.get("data-column", attributes.get("data-of", column))
+            column = attributes.get("data-c", attributes.get("data-of", column))
             if "data-table" in attributes:
                 table, key = attributes["data-table"], {}
             for pair in filter(None, attributes.get("data-key", "").split(";")):

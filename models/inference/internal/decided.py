@@ -4,15 +4,23 @@
 def model(dbt, session):
     """Read the counts, answer for the studies that changed, and return the table."""
     from analysis.engine.answers import ANSWERS, answer_rows
+    from analysis.engine.families import of_studies
     from analysis.engine.grid import declared_counts
     from analysis.engine.questions import questions
     from analysis.kept import kept_by_study
 
-    def rows_of(techniques, controls, n_draws, seed, **asked):
+    def rows_of(techniques, controls, families, n_draws, seed, **asked):
         ranked = set(techniques.loc[techniques["is_ranked"], "technique"])
-        return answer_rows(questions(**asked), ranked, controls, n_draws=n_draws, seed=seed)
+        return answer_rows(questions(**asked), ranked, controls, families, n_draws=n_draws, seed=seed)
 
-    by_study = declared_counts(dbt.ref("counts"), dbt.ref("stg_paradigms"), dbt.ref("stg_paradigm_contrasts"))
+    by_study = declared_counts(
+        dbt.ref("counts"),
+        dbt.ref("stg_paradigms"),
+        dbt.ref("stg_paradigm_contrasts"),
+        dbt.ref("int_vendors"),
+        dbt.ref("int_baseline_prompts"),
+    )
+    by_study["families"] = of_studies(dbt.ref("int_families"), dbt.ref("counts"))
     shared = {"techniques": dbt.ref("int_techniques_defined"), "controls": dbt.ref("controls")}
     settings = {
         "response_source": dbt.config.meta_get("response_source"),
