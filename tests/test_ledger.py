@@ -248,8 +248,8 @@ def decided(domain, goal, technique, place, gains=None, *, with_none=None, **kno
     key = {"study": "s", "paradigm": "anchoring", "domain": domain, "goal": goal, "technique": technique}
     key |= {"n_trials": 4, "n_llms": 5} | known
     is_none = technique == "no_technique"
-    of_asked = "asked_" if "reason" in known else ""
-    decision = dict(zip(("gain", f"gain_{of_asked}low", f"gain_{of_asked}high"), gains or (), strict=bool(gains)))
+    decision = dict(zip(("gain", "gain_low", "gain_high"), gains or (), strict=bool(gains)))
+    decision["n_vendors"] = key["n_llms"]
     if not is_none:
         decision |= {"control": "no_technique", "comparison": "control", "n_comparisons": 2}
     effect = {"rank": None if is_none else place, "rank_with_no_technique": with_none or place}
@@ -258,15 +258,16 @@ def decided(domain, goal, technique, place, gains=None, *, with_none=None, **kno
 
 
 def test_a_place_and_a_disagreement_are_as_sure_as_a_decision():
-    first, second = {"p_best": 1.0, "rank_low": 1, "rank_high": 1}, {"p_best": 0.0, "rank_low": 2, "rank_high": 2}
-    few = {"n_llms": 2, "reason": "too_few_llms"}
+    # ranks count no technique, which is the second by displacement
+    first, second, third = ({"rank_low": place, "rank_high": place, "p_best": float(place == 1)} for place in (1, 2, 3))
+    few = {"n_llms": 2, "reason": "too_few_vendors"}
     rows = [
         decided("sure", "displacement", "sacd", 1, (6.0, 1.0, 11.0), **first),
-        decided("sure", "displacement", "premortem", 2, (-6.0, -11.0, -1.0), with_none=3, **second),
-        decided("sure", "displacement", "no_technique", 2, p_best=0.001),
+        decided("sure", "displacement", "premortem", 2, (-6.0, -11.0, -1.0), with_none=3, **third),
+        decided("sure", "displacement", "no_technique", 2, **second),
         decided("sure", "gap", "sacd", 2, (2.0, -3.0, 7.0), **second),
         decided("sure", "gap", "premortem", 1, (2.0, -3.0, 7.0), **first),
-        # an interval over LLMs is not known, and that of the trials of two LLMs says nothing of a place
+        # of two vendors nothing is said of others
         decided("few", "displacement", "sacd", 1, (6.0, 1.0, 11.0), **few),
         decided("few", "displacement", "premortem", 2, (1.0, None, None), **few),
         decided("few", "displacement", "no_technique", 3, **few),
@@ -281,7 +282,8 @@ def test_a_place_and_a_disagreement_are_as_sure_as_a_decision():
     assert values["nothing_beats_no_technique_by_displacement", "few", "no_technique"] == (0, None, None)
     assert values["place_by_displacement", "sure", "premortem"] == (2, 2, 2)
     assert values["place_by_displacement", "few", "sacd"] == (1, 1, 2)
-    assert values["gain_by_displacement", "few", "sacd"] == (6, 1, 11)
+    assert values["gain_by_displacement", "few", "sacd"] == (6, None, None)
+    assert values["place_by_gap", "sure", "sacd"] == (2, 1, 2), "no technique may be what is before it"
     assert values["gain_on_own_control_by_gap", "sure", "sacd"] == (2, -3, 7)
     assert values["rank_by_displacement", "sure", "premortem"] == (2, 2, 2)
     with_none = "rank_by_displacement_with_no_technique"

@@ -16,20 +16,20 @@ ROOT = Path(__file__).resolve().parent.parent
 SENTENCES = {
     ("yes", "holds"): """
         A-H-judicial-devils_advocate-asymmetry A-H-judicial-random_control-asymmetry
-        A-H-judicial-random_control-closer A-H-judicial-random_control-devils_advocate
+        A-H-judicial-random_control-devils_advocate
         A-S4.2-claude-haiku-4.5-pattern A-S4.2-claude-opus-4.6-pattern A-S4.2-claude-sonnet-4.6-pattern
         A-S4.2-glm-5-pattern A-S4.2-gpt-4.1-pattern A-S4.2-gpt-5.2-pattern A-S4.2-o3-pattern
         A-S4.4-claude-haiku-4.5-undershoots A-S4.4-claude-opus-4.6-overshoots A-S4.4-glm-5-overshoots
         A-S4.4-gpt-5.2-overshoots A-S4.5-devils_advocate-below-high A-S4.5-devils_advocate-below-low
         A-S4.5-sacd-below-low A-S4.6-random_control-devils_advocate-order A-S6.3-devils_advocate-skew
-        A-S6.3-premortem-skew A-S6.3-random_control-skew A-S6.4-structure-corrects
+        A-S6.3-premortem-skew A-S6.3-random_control-skew
         A-T4c-random_control-devils_advocate-order
     """,
     ("yes", "weaker"): """
         A-H-judicial-devils_advocate-first-susceptibility A-H-judicial-devils_advocate-last
         A-H-judicial-devils_advocate-reduces-susceptibility A-H-judicial-metrics-disagree
         A-H-judicial-premortem-asymmetry A-H-judicial-premortem-closer A-H-judicial-premortem-last-susceptibility
-        A-H-judicial-premortem-raises-susceptibility A-H-judicial-random_control-raises-susceptibility
+        A-H-judicial-premortem-raises-susceptibility A-H-judicial-random_control-closer A-S6.4-structure-corrects
         A-H-loan-metrics-disagree A-H-loan-sacd-farther A-H-loan-sacd-first-susceptibility
         A-H-loan-sacd-reduces-susceptibility A-H-medical-devils_advocate-first A-H-medical-immune
         A-H-medical-metrics-disagree A-H-salary-metrics-disagree A-S3.2.4-same-order A-S4.5-sacd-above-high
@@ -39,7 +39,8 @@ SENTENCES = {
     """,
     ("yes", "contradicted"): "A-S4.4-deepseek-v3.2-near-perfect A-S4.4-kimi-k2.5-near-perfect",
     ("yes", "other_way"): """
-        A-H-judicial-devils_advocate-farther A-H-judicial-sacd-asymmetry
+        A-H-judicial-devils_advocate-farther A-H-judicial-random_control-raises-susceptibility
+        A-H-judicial-sacd-asymmetry
         A-H-loan-devils_advocate-first A-H-loan-sacd-last A-H-salary-nothing-beats-nothing
         A-S4.6-premortem-random_control-order A-T4c-premortem-random_control-order
     """,
@@ -51,10 +52,8 @@ SENTENCES = {
     """,
     ("yes", "not_applicable"): "A-S3.2.5-qualified A-S5-loan-anchor-high A-S5-loan-anchor-low",
     ("no", "contradicted"): "A-S4.2-o4-mini-pattern A-S5.2-medical-claude-sonnet-4.5-stays",
-    ("no", "other_way"): "A-S6.6-random_control-shift",
-    ("no", "weaker"): """
-        A-S4.4-claude-haiku-4.5-worse A-T5c-claude-haiku-4.5-worse A-S5.3-medical-techniques-differ A-S6.6-sacd-shift
-    """,
+    ("no", "other_way"): "A-S4.4-claude-haiku-4.5-worse A-S6.6-random_control-shift A-T5c-claude-haiku-4.5-worse",
+    ("no", "weaker"): "A-S5.3-medical-techniques-differ A-S6.6-sacd-shift",
     ("no", "not_applicable"): """
         A-S3.2.5-qualified-by-direction A-S3.2.5-topped-up A-S3.2.5-topped-up-by-direction A-S3.2.6-request-ids
         A-S5-medical-anchor-high A-S5-medical-anchor-low A-S5-salary-anchor-high A-S5-salary-anchor-low
@@ -81,7 +80,7 @@ INTERVALS = {
     "A-H-judicial-metrics-disagree": (1, 0, 1),
     "A-H-loan-metrics-disagree": (1, None, None),
     # against its own first answers, which were given to the same prompt
-    "A-S4.4-claude-haiku-4.5-worse": (-0.3, -18.6, 17.5),
+    "A-S4.4-claude-haiku-4.5-worse": (3.0, -21.6, 48.5),
     "A-S4.4-deepseek-v3.2-near-perfect": (18.8, 10.4, 27.4),
     "A-S4.4-kimi-k2.5-near-perfect": (26.7, 17.6, 35.9),
     "A-S3.2.4-same-order": (0, 0, 3),

@@ -41,6 +41,11 @@ conditions as (
     group by all
 ),
 
+-- of too few vendors nothing is said of others
+bounded as (
+    select *, llm is not null or n_vendors >= {{ fewest_llms() }} as has_bounds from {{ ref('decisions') }}
+),
+
 decided as (
     select
         decisions.*,
@@ -48,14 +53,12 @@ decided as (
         effects.rank_with_no_technique as place_with_none,
         effects.n_trials as n_trials_of_place,
         effects.n_llms as n_llms_of_place,
-        -- over too few LLMs what their trials say of those that were asked
-        decisions.llm is not null or contains(coalesce(decisions.reason, ''), 'too_few_llms') as is_of_asked,
-        case when is_of_asked then gain_asked_low else gain_low end as low,
-        case when is_of_asked then gain_asked_high else gain_high end as high,
+        case when has_bounds then gain_low end as low,
+        case when has_bounds then gain_high end as high,
         comparison = 'control' as is_control,
         control = 'no_technique' and gain is not null as is_on_none,
-        is_on_none and (decisions.llm is not null or decisions.n_llms >= {{ fewest_llms() }}) as is_sure
-    from {{ ref('decisions') }} as decisions
+        decisions.technique = 'no_technique' and control is null as is_none
+    from bounded as decisions
     semi join studies using (study)
     left join {{ ref('effects') }} as effects
         on
@@ -237,40 +240,40 @@ orders_told as (
 ),
 
 -- as sure as a decision is, which the ranked techniques of a domain share; over too few LLMs any place is possible, and
--- the place by loss always is, whatever gains are held against
+-- the place by loss always is, whatever gains are held against. Ranks count no technique as one, so that without it the
+-- first place may be one better
 placed as (
     select
         *,
         1 - (1 - confidence) / 2 / max(n_comparisons) filter (where is_control) over one_goal as level,
-        least(coalesce(rank_low, 1), place) as first_place,
-        greatest(coalesce(rank_high, count(*) filter (where is_control) over one_goal), place) as last_place,
-        coalesce(any_value(high) filter (where is_sure) over one_technique < 0, false) as is_surely_worse,
-        coalesce(any_value(low) filter (where is_sure) over one_technique <= 0, true) as is_possibly_worse,
-        count(*) filter (where is_sure and low > 0) over one_goal as n_surely_better,
-        count(*) filter (where is_on_none and coalesce(not is_sure or high >= 0, true)) over one_goal
-            as n_possibly_better
+        count(*) filter (where is_control) over one_goal as n_placed,
+        least(greatest(coalesce(rank_low - 1, 1), 1), place) as first_place,
+        greatest(least(coalesce(rank_high, n_placed), n_placed), place) as last_place,
+        least(coalesce(rank_low, 1), place_with_none) as first_with_none,
+        greatest(coalesce(rank_high, n_placed + 1), place_with_none) as last_with_none
     from decided
-    window
-        one_goal as (partition by study, domain, llm, goal),
-        one_technique as (partition by study, domain, llm, goal, technique)
+    window one_goal as (partition by study, domain, llm, goal)
 ),
 
--- that no technique is first by both goals is at least and at most so probable, however the two depend on each other
+-- that nothing, no technique included, is first by both goals is at least and at most so probable, however the two
+-- depend on each other
 goals as (
     select
-        study, domain, by_displacement.llm,
+        by_displacement.study, by_displacement.domain, by_displacement.llm,
         sum(by_displacement.n_trials)::bigint as n_trials,
         max(by_displacement.n_llms) as n_llms,
         any_value(by_displacement.level) as level,
-        not bool_or(by_displacement.place = 1 and by_gap.place = 1) as is_so,
+        not bool_or(by_displacement.place_with_none = 1 and by_gap.place_with_none = 1) as is_so,
         1 - sum(least(by_displacement.p_best, by_gap.p_best)) as least_probable,
         1 - sum(greatest(by_displacement.p_best + by_gap.p_best - 1, 0)) as most_probable
     from placed as by_displacement
-    inner join placed as by_gap using (study, domain, technique, is_control)
+    inner join placed as by_gap
+        on
+            {{ same_in('by_displacement', 'by_gap', ['study', 'domain', 'technique', 'comparison']) }}
     where
-        is_control and by_displacement.llm is not distinct from by_gap.llm
+        (by_displacement.is_control or by_displacement.is_none) and by_displacement.llm is not distinct from by_gap.llm
         and by_displacement.goal = 'displacement' and by_gap.goal = 'gap'
-    group by study, domain, by_displacement.llm
+    group by by_displacement.study, by_displacement.domain, by_displacement.llm
 ),
 
 together as (
@@ -303,13 +306,11 @@ together as (
         {{ numbers({
             'rank_by_{goal}': ('place', 'first_place', 'last_place'),
             'rank_by_{goal}_with_no_technique': (
-                'place_with_none',
-                'if(is_control, first_place + is_surely_worse::integer, 1 + n_surely_better)',
-                'if(is_control, last_place + is_possibly_worse::integer, 1 + n_possibly_better)',
+                'place_with_none', 'first_with_none', 'last_with_none',
             ),
         }) }}
     from placed
-    where is_control or (technique = 'no_technique' and control is null)
+    where is_control or is_none
     -- whether doing nothing comes first: 1 or 0, and as its bounds which of the two its probability does not rule out
     union all by name
     select
@@ -320,7 +321,7 @@ together as (
             ),
         }) }}
     from placed
-    where technique = 'no_technique' and control is null and goal = 'displacement'
+    where is_none and goal = 'displacement'
     union all by name
     select
         {{ of_place }},
