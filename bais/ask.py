@@ -53,7 +53,7 @@ QUESTIONS = {
     ),
     "How sure?": ("inference.intervals", "inference.contrasts", "inference.llm_contrasts", "inference.power"),
     "Who did not answer?": (
-        "marts.attrition", "marts.quarantined_trials", "marts.post_hoc_changes",
+        "marts.shortfalls", "marts.attrition", "marts.quarantined_trials", "marts.post_hoc_changes",
     ),
     "Does it hold?": ("marts.claim_checks", "claims.claim_trials", "marts.drift", "marts.human_comparisons"),
 }  # fmt: skip

@@ -31,7 +31,7 @@ OF_BATCHES = {
 }
 
 READING_MATTERS = """
-select study, domain, coalesce(llm, 'all') as llm, technique, goal, columns('^(control|decision|decision_asked)$')
+select study, domain, coalesce(llm, 'all') as llm, technique, goal, control, decision
 from inference.decisions
 where list_contains(string_split(reason, '; '), 'reading_would_change') order by all
 """

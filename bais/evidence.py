@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from analysis.words import measures
+from analysis.words import measures, shortfalls
 from analysis.words.advice import Evidence
 from analysis.words.pages import rows_shown, summary
 from bais.places import WORDS, asked, goals_of
 from bais.settle import next_study
-from bais.warehouse import records, refuse_unknown, values
+from bais.warehouse import is_public, records, refuse_unknown, tables_in, values
 
 # Trials and what is computed of them: in one domain or of one measure, or in all.
 OF_DOMAIN = "study = $study and paradigm = $paradigm and coalesce(domain = $domain, $domain is null)"
@@ -21,6 +21,16 @@ left join seeds.techniques as seeded using (technique)
 left join seeds.techniques as controls on places.control = controls.technique
 where {OF_MEASURE} and llm is not distinct from $llm
 order by measure, instrument, arm, arm_b, technique, goal, comparison, control
+"""
+# of each LLM by its own trials
+OF_LLMS = f"""
+select places.*, coalesce(seeded.display_name, technique) as name
+from inference.decisions as places left join seeds.techniques as seeded using (technique)
+where {OF_MEASURE} and llm is not null and comparison in ('control', 'placebo')
+order by measure, instrument, arm, arm_b, technique, goal, llm
+"""
+VENDORS = """
+select llm, vendor, is_listed from intermediate.int_vendors where list_contains($llms::varchar[], llm) order by llm
 """
 PREDICTIONS = f"""
 select predictions.*, coalesce(seeded.display_name, technique) as name
@@ -63,7 +73,8 @@ where
 """
 # In how many specifications a decision is the same, and what was turned in those in which it is another.
 SENSITIVITY = f"""
-select {KEYS}, any_value(n_same_decision) as n_same_decision, any_value(n_specifications) as n_specifications,
+select {KEYS}, any_value(recommended) as decision,
+    any_value(columns('^n_(same_decision|specifications|left_out|left_out_same)$')),
     any_value(carried_by) as carried_by,
     coalesce(list([
         switch,
@@ -73,7 +84,9 @@ select {KEYS}, any_value(n_same_decision) as n_same_decision, any_value(n_specif
             when 'baseline' then baseline_scope
             else refusals
         end
-    ] order by switch, refusals) filter (where decision != recommended and switch != 'llm_left_out'), []) as others
+    ] order by switch, refusals) filter (
+        where decision != recommended and switch not in ('llm_left_out', 'vendor_left_out')
+    ), []) as others
 from (
     select *, any_value(decision) filter (where is_recommended) over (partition by {KEYS}) as recommended
     from inference.multiverse where {OF_MEASURE} and comparison = 'control'
@@ -105,6 +118,7 @@ TRIALS_ASKED = (
     f"select llm, sum(n_asked)::bigint as n_asked from marts.attrition where {OF_DOMAIN} group by llm order by llm"
 )
 CHANGES = f"from marts.post_hoc_changes where {OF_DOMAIN} order by all"
+SHORTFALLS = f"from marts.shortfalls where {OF_DOMAIN} order by all"
 WITHOUT_BASELINE = f"""
 select llm from marts.effects where {OF_DOMAIN} and vignette is not null
 group by llm having bool_and(coalesce(regexp_matches(reason, 'no_baseline|baseline_below_10'), false))
@@ -118,12 +132,15 @@ def evidence_on(
     """Return the evidence on a place, over LLMs and for one of them; if not in full, what a verdict rests on."""
     keys = {name: place[name] for name in ("study", "paradigm", "domain", "measure")} | {"llm": None}
     of_llm = keys | {"llm": llm}
-    base, goals = goals_of(warehouse, place["study"], place["paradigm"])
+    base, goals = goals_of(warehouse, place["study"], place["paradigm"], place["domain"])
     refuse_unknown("goal", goal, goals, **WORDS)
     llms = values(warehouse, LLMS, keys)
+    has_vendors = "int_vendors" in tables_in(warehouse, "intermediate")
+    vendors = records(warehouse, VENDORS, {"llms": llms}) if has_vendors else []
     biases, mirrors, corrected = ([], {}, []) if goals else biases_on(warehouse, of_llm)
     goals = goals or measures.goals(biases)
     labels = {measures.compared(bias): measures.label(bias) for bias in biases}
+    fallen_short = records(warehouse, SHORTFALLS, keys) if is_public(warehouse, "shortfalls") else []
 
     def of_goals(query, keys):
         """Return the rows of a query that are of a goal; a comparison by a measure is named as one."""
@@ -135,9 +152,11 @@ def evidence_on(
     evidence = Evidence(
         domain=place["domain"], paradigm=place["paradigm"], llm=llm, is_asked=llm in (None, *place["llms"]),
         sources=place["sources"], biases=biases, mirrors=mirrors, corrected=corrected,
-        places=of_goals(PLACES, keys), own=of_goals(PLACES, of_llm) if llm else [], llms=llms,
+        places=of_goals(PLACES, keys), own=of_goals(PLACES, of_llm) if llm else [], of_llms=of_goals(OF_LLMS, keys),
+        llms=llms, vendors={row["llm"]: row["vendor"] for row in vendors},
+        unlisted=[row["llm"] for row in vendors if not row["is_listed"]],
         without_baseline=values(warehouse, WITHOUT_BASELINE, keys), rankings=records(warehouse, RANKINGS, keys),
-        vignettes=place["vignettes"], goals=goals, base=base,
+        vignettes=place["vignettes"], goals=goals, base=base, shortfalls=shortfalls.combined(fallen_short),
     )  # fmt: skip
     if not in_full:
         return evidence

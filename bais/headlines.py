@@ -13,6 +13,7 @@ from analysis.words.advice import headline, verdict
 from analysis.words.claims import on_versions, summary
 from analysis.words.headlines import beside_rankings, left_out_in_brief, scored_line, sentences_on_unread, study_line
 from analysis.words.scores import SAID, sentences
+from analysis.words.shortfalls import lines as lines_on_shortfalls
 from bais.claims import CHECKED
 from bais.evidence import evidence_by_paradigm
 from bais.options import only_study
@@ -31,6 +32,7 @@ from bais.warehouse import (
 )
 from ingest.warehouse import printable, warehouse_path
 
+SHORTFALLS = "from marts.shortfalls order by study, paradigm, domain"
 ASIDE = re.compile(r" \([^()]*\)")  # what a short form leaves out
 FINDINGS_IN_BRIEF = 2  # of scores: how far anchors move answers, and how often
 
@@ -55,6 +57,7 @@ def headlines(study: str | None, is_brief: bool) -> None:
         names = [row["study"] for row in studies]
         evidences = {name: evidence_by_paradigm(warehouse, name, in_full=False) for name in names}
         altered = {name: sentences_on_alterations(warehouse, name) for name in names}
+        fallen_short = records(warehouse, SHORTFALLS) if is_public(warehouse, "shortfalls") else []
         people = sentences_on_people(warehouse)
         scored = _scored(warehouse)
         names = list(dict.fromkeys([*names, *scored, *people]))
@@ -67,7 +70,7 @@ def headlines(study: str | None, is_brief: bool) -> None:
     def say_studies(are_simulated):
         for entry in studies:
             if study in (None, entry["study"]) and entry["is_simulated"] == are_simulated:
-                _say_study(entry, evidences[entry["study"]], altered[entry["study"]], is_brief)
+                _say_study(entry, evidences[entry["study"]], altered[entry["study"]], is_brief, fallen_short)
 
     say_studies(are_simulated=False)
     for name, findings in scored.items():
@@ -116,15 +119,16 @@ def _say_scored(findings, is_brief):
         print()
 
 
-def _say_study(study, by_paradigm, altered, is_brief):
+def _say_study(study, by_paradigm, altered, is_brief, fallen_short):
 
+    lines = list(lines_on_shortfalls([row for row in fallen_short if row["study"] == study["study"]]))
     say(study_line(study))
     evidences = [evidence for of_paradigm in by_paradigm.values() for evidence in of_paradigm]
     evidences = [evidence for evidence in evidences if evidence.rankings or evidence.biases]
     if not evidences and not altered:
         print("No two arms of it were asked, so that there is nothing to compare.")
     if is_brief:
-        say_each([*map(headline, evidences), *altered], indent="  ")
+        say_each([*map(headline, evidences), *altered, *lines], indent="  ")
         return
     for _, of_paradigm in groupby((each for each in evidences if each.domain), key=attrgetter("paradigm")):
         _print_losses(list(of_paradigm))
@@ -138,7 +142,7 @@ def _say_study(study, by_paradigm, altered, is_brief):
     rows = [row for evidence in evidences for row in evidence.places]
     placebos = dict.fromkeys(row["control_name"] for row in rows if row["comparison"] == "placebo")
     rankings = [row for evidence in evidences for row in evidence.rankings]
-    say_each([*beside_rankings(placebos, rankings), *altered])
+    say_each([*beside_rankings(placebos, rankings), *altered, *lines])
     print()
 
 

@@ -2,8 +2,17 @@
 
 import json
 
+from analysis.leading import DIFFERS, leads, shipped
 from analysis.words import codes
-from bais.warehouse import IS_A_STUDY, NOTHING_YET, records, refuse_not_public, refuse_paradigm, refuse_unknown
+from bais.warehouse import (
+    IS_A_STUDY,
+    NOTHING_YET,
+    records,
+    refuse_not_public,
+    refuse_paradigm,
+    refuse_unknown,
+    values,
+)  # fmt: skip
 from ingest.warehouse import printable
 
 WORDS = {"none": NOTHING_YET, "by_part": True}  # a part of a name is enough to be told the whole
@@ -28,6 +37,11 @@ order by bool_or(is_simulated) over (partition by study), sum(count(*)) over (pa
 GOALS_STATED = """
 select relative_to, goals from staging.stg_paradigms
 where study = coalesce($study, study) and paradigm = $paradigm and goals is not null
+"""
+LEADING = """
+select distinct goal from inference.decisions
+where study = $study and paradigm = $paradigm and domain = $domain and is_primary
+order by goal
 """
 
 
@@ -54,11 +68,20 @@ def places_meant(places: list[dict], study: str | None, domain: str | None, llm:
     return sorted((place for place in places if place["domain"] == domain), key=lambda place: llm not in place["llms"])
 
 
-def goals_of(warehouse, study: str | None, paradigm: str) -> tuple[str | None, dict[str, codes.Goal]]:
+def goals_of(
+    warehouse, study: str | None, paradigm: str, domain: str | None = None
+) -> tuple[str | None, dict[str, codes.Goal]]:
     """Return the arm that the goals of a paradigm are in per cent of, and what they measure, the leading one first.
 
-    A paradigm without goals has none. Without a study, those of any count.
+    A paradigm without goals has none. Without a study, those of any count. Which one leads hangs on the domain; without
+    one, or where nothing was decided, it is the one that leads where unanchored prompts differ.
     """
+    base, stated, words = None, [], codes.SHIPPED.get(paradigm, {})
     for row in records(warehouse, GOALS_STATED, {"study": study, "paradigm": paradigm}):
-        return row["relative_to"], codes.goals_in_words(json.loads(row["goals"]), row["relative_to"])
-    return None, codes.SHIPPED.get(paradigm, {})
+        base, stated = row["relative_to"], json.loads(row["goals"])
+        words = codes.goals_in_words(stated, base)
+    if words and not stated:
+        stated = [{"goal": name} | goal for name, goal in shipped()["goals"].items()]
+    keys = {"study": study, "paradigm": paradigm, "domain": domain}
+    leading = values(warehouse, LEADING, keys) or [goal["goal"] for goal in stated if leads(goal, DIFFERS)]
+    return base, codes.leading_first(words, leading)

@@ -5,9 +5,10 @@ import click
 from analysis.words import codes
 from analysis.words.advice import advise, in_brief, notes
 from analysis.words.changes import counted
-from analysis.words.codes import CONTROL, DECISIONS, has_rivals, probability
+from analysis.words.codes import CONTROL, DECISIONS, HARMS, HELPS, has_rivals, on_an_llm, probability
 from analysis.words.headlines import beside_rankings, other_biases, sentences_on_unread
 from analysis.words.measures import arms, in_unit, possible, with_unit
+from analysis.words.shortfalls import sentences as sentences_on_shortfalls
 from bais.evidence import evidence_on
 from bais.options import json_option
 from bais.places import asked_places, goals_of, places_meant
@@ -113,7 +114,7 @@ def _refuse_options(paradigm, goals, domain, goal, measure):
         of_whom = "--domain and --goal are of anchoring, and of paradigms that name goals"
         raise UserError(f"{of_whom}; with this --paradigm say --measure")
     if goal == "both":
-        raise UserError(f"there is no goal both: without --goal all goals are shown, {next(iter(goals))} first")
+        raise UserError("there is no goal both: without --goal all goals are shown, the one that leads first")
     if goal not in goals and OF_PAPERS.get(goal) in goals:
         raise UserError(
             f"{goal} is what papers print, and nothing is decided on it: ask for --goal {OF_PAPERS[goal]}, or leave "
@@ -160,16 +161,19 @@ def _in_full(evidence, place, goals, sentences, others):
         "techniques": [{"technique": name, "name": names[name]} | evidence.costs[name] for name in names],
         "biases": evidence.biases,
         "decisions": [row for row in evidence.places + evidence.own if row["goal"] in goals],
+        "of_llms": [row for row in evidence.of_llms if row["goal"] in goals],
         "predictions": [row for row in evidence.predictions if row["goal"] in goals],
         "sensitivity": [row for row in evidence.sensitivity if row["goal"] in goals],
         "next_steps": evidence.next_steps,
         "post_hoc_changes": counted(evidence.changes, sum(evidence.n_asked.values())),
+        "shortfalls": evidence.shortfalls,
     }  # fmt: skip
 
 
 def _say_in_brief(evidence, goals, sentences, unread, source):
 
     say_each(in_brief(sentences, of_one_llm=bool(evidence.llm)))
+    say_each(sentences_on_shortfalls(evidence.shortfalls))
     print()
     for goal in goals:
         _print_decisions(evidence, goal)
@@ -191,7 +195,9 @@ def _say_why(evidence, goals, sentences, below):
 def _say_each_domain(warehouse, places, llm, goal):
     """Say the answer of each domain in a line, and how to see why; simulated domains come where no LLM was asked."""
     for place in places:
-        say(advise(evidence_on(warehouse, place, llm, goal, in_full=False), goal)[0]["text"])
+        evidence = evidence_on(warehouse, place, llm, goal, in_full=False)
+        say(advise(evidence, goal)[0]["text"])
+        say_each(sentences_on_shortfalls(evidence.shortfalls), indent="  ")
     studies = {place["study"] for place in places}
     say_each(sentences_on_unread([row for row in unread_lines(warehouse) if row["study"] in studies]))
     command = f"bais recommend{codes.option(places[0]['paradigm'])} --domain {printable(places[0]['domain'])}"
@@ -205,15 +211,27 @@ def _show(heads, rows, right):
 
 
 def _print_decisions(evidence, goal):
-    """Print what is decided on each technique by a goal."""
-    of_whom = "of this\nLLM" if evidence.own else "of those\nasked"
+    """Print what is decided on each technique by a goal, for other LLMs or for the one that is asked about."""
     rows = [_decided(row, evidence) for row in _compared(evidence, goal)]
     by, gain = f"by {_head(goal)}", "gain of this\nLLM" if evidence.own else "gain"
     gain = " ".join([gain, f"({evidence.goals[goal].unit})"]).removesuffix(" ()")
     if evidence.own:  # how many others gained says nothing of this one
-        _show([by, "of LLMs\nlike them", of_whom, gain], [[*row[:3], row[4]] for row in rows], (3,))
+        _show([by, f"for other\n{evidence.noun}s", f"for this\n{evidence.noun}", gain], rows, (3,))
     else:
-        _show([by, "decision", of_whom, "LLMs\ngained", gain], rows, (3, 4))
+        _show([by, f"for other\n{evidence.noun}s", f"{evidence.noun}s helped,\nharmed", gain], rows, (2, 3))
+
+
+def _print_each_llm(evidence, goal):
+    """Print what each technique does to each LLM, by its own trials."""
+    words, before, rows = evidence.goals[goal], None, []
+    for row in evidence.among(evidence.of_llms, goal):
+        gain = _gain(words, *(row[name] for name in ("gain", "gain_low", "gain_high")))
+        rows.append([row["name"], row["llm"], on_an_llm(row), gain])
+    rows.sort(key=lambda row: row[:2])
+    for row in rows:
+        row[0], before = (None if row[0] == before else row[0]), row[0]
+    gain = f"gain ({words.unit})".removesuffix(" ()")
+    _show([f"by {_head(goal)}", evidence.noun, f"does to this\n{evidence.noun}", gain], rows, (3,))
 
 
 def _head(goal):
@@ -229,18 +247,21 @@ def _print_evidence(evidence, goals):
         _print_decisions(evidence, goal)
     leading = [goal for goal in goals if goal in evidence.leading] or goals[:1]
     for goal in leading:
-        predicted = [row for row in evidence.predictions if row["goal"] == goal and row["gain"] is not None]
+        predicted = [row for row in evidence.predictions if row["goal"] == goal and row["expected_loss"] is not None]
         predicted.sort(key=lambda row: (-(row["p_best_new_llm"] or 0), row["technique"]))
         foretold = predicted[0]["llm"] or evidence.llm or f"one more {evidence.noun}" if predicted else ""
         best = ["P(best)"] * has_rivals(predicted)
         heads = [f"by {_head(goal)},\n{foretold}", "expected\nloss", "expected gain", "P(better)", *best]
         words = evidence.goals[goal]
         _show(heads, [_predicted(row, words, bool(best)) for row in predicted], range(1, len(heads)))
+        if not evidence.own:
+            _print_each_llm(evidence, goal)
     if goals:
-        best = ["P(best)"] * has_rivals(evidence.of(goals[0]))
         losses = [f"{_head(goal)}\n({evidence.goals[goal].unit})".removesuffix("\n()") for goal in goals]
-        heads = ["loss", *losses, *best, "P(worse)", "trials\ncompared", "USD per\n1,000"]
-        _show(heads, list(_sizes(evidence, goals, bool(best))), range(1, len(heads)))
+        heads = ["loss", *losses, "P(best)", "P(worse)", "trials\ncompared", "USD per\n1,000"]
+        rows = list(_sizes(evidence, goals))
+        kept = [i for i, head in enumerate(heads) if not head.startswith("P(") or any(row[i] for row in rows)]
+        _show([heads[i] for i in kept], [[row[i] for i in kept] for row in rows], range(1, len(kept)))
     say_each(notes(evidence, goals))
 
 
@@ -277,20 +298,25 @@ def _decided(row, evidence):
     label = label if row["comparison"] == "control" else f"  vs {row['control_name']}"
     own = next((other for other in evidence.own if all(other[key] == row[key] for key in KEYS)), None)
     told = own or ({} if evidence.own else row)  # of one LLM nothing that is of all
-    asked = told.get("decision_asked")
-    decisions = [DECISIONS[row["decision"]], asked and DECISIONS[asked]] if row["decision"] else ["confounded", None]
-    gained = f"{row['n_gained']} of {row['n_llms']}" if row["n_gained"] is not None else None
-    which = "gain_asked" if own else "gain"
-    gains = (told.get(name) for name in ("gain", f"{which}_low", f"{which}_high"))
-    return [label, *decisions, gained, _gain(evidence.words(row), *gains)]
+    decision = DECISIONS[row["decision"]] if row["decision"] else "confounded"
+    if evidence.own:
+        beside = on_an_llm(own) if own and own["decision"] else None
+    else:
+        each = [other["decision"] for other in evidence.of_llms if all(other[key] == row[key] for key in KEYS)]
+        n_helped, n_harmed = (sum(word in words for word in each) for words in (HELPS, HARMS))
+        beside = f"{n_helped}, {n_harmed} of {row['n_llms']}" if row["decision"] and each else None
+    gains = (told.get(name) for name in ("gain", "gain_low", "gain_high"))
+    return [label, decision, beside, _gain(evidence.words(row), *gains)]
 
 
 def _predicted(row, words, has_rivals):
 
-    gain = _gain(words, row["gain"], row["gain_low"], row["gain_high"])
+    gain = row["gain"] and _gain(words, row["gain"], row["gain_low"], row["gain_high"])
     best = [probability(row["p_best_new_llm"])] * has_rivals
     loss = None if row["expected_loss"] is None else words.number(row["expected_loss"])
-    return [row["name"], loss, gain, probability(row["p_better_than_control"]), *best]
+    own_control = row["control"] not in (None, CONTROL)
+    name = f"{row['name']} vs its first answers" if own_control else row["name"]
+    return [name, loss, gain, probability(row["p_better_than_control"]), *best]
 
 
 def _gain(words, gain, low, high):
@@ -302,7 +328,7 @@ def _gain(words, gain, low, high):
     return f"{words.signed(gain)} ({' to '.join(ends)})"
 
 
-def _sizes(evidence, goals, has_rivals):
+def _sizes(evidence, goals):
     """What each technique and each control loses by each goal, how probable its place is, and what it rests on."""
 
     rows = [row for row in evidence.own or evidence.places if row["comparison"] in ("control", None)]
@@ -312,6 +338,6 @@ def _sizes(evidence, goals, has_rivals):
     for technique in sorted(first, key=lambda name: (name == CONTROL, first[name]["loss"], name)):
         row = first[technique]
         losses = [sizes.get((technique, goal)) for goal in goals]
-        places = [*[probability(row["p_best"])] * has_rivals, probability(row["p_worse_than_control"])]
+        places = [probability(row["p_best"]) if has_rivals(rows) else None, probability(row["p_worse_than_control"])]
         usd = evidence.costs[technique]["cost_usd_per_1000"]
         yield [row["name"], *losses, *places, f"{row['n_trials']:,}", "unknown" if usd is None else f"{usd:,.2f}"]

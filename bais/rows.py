@@ -25,7 +25,7 @@ PAPER = {
             domain, technique,
             map_from_entries(list((goal, loss))) as losses, map_from_entries(list((goal, rank))) as ranks,
             max(base_loss) as base_loss, max(n_trials) as n_trials, max(n_llms) as n_llms,
-            bool_or(goals_disagree) filter (where goal = 'gap') as goals_disagree,
+            bool_or(goals_disagree) filter (where goal in ('displacement', 'gap')) as goals_disagree,
             any_value(reason) filter (where goal = 'displacement') as reason
         from marts.effects where paradigm = $paradigm and study = $study and llm is null and vignette is null
         group by domain, technique
@@ -36,8 +36,14 @@ PAPER = {
         where paradigm = $paradigm and study = $study and llm is null and comparison is not null
         order by domain, goal, technique, control
     """,
+    "of_each_llm": """
+        from inference.decisions
+        where paradigm = $paradigm and study = $study and llm is not null and comparison = 'control'
+        order by domain, goal, technique, llm
+    """,
     "predictions": """
-        from inference.predictions where paradigm = $paradigm and study = $study and llm is null
+        from inference.predictions
+        where paradigm = $paradigm and study = $study and llm is null and control is not null
         order by domain, goal, technique, control
     """,
     "baselines": """
@@ -70,6 +76,9 @@ PAPER = {
         select domain, change, why, sum(n_trials)::bigint as n_trials from marts.post_hoc_changes
         where study = $study and paradigm = $paradigm group by all order by all
     """,
+    "shortfalls": """
+        from marts.shortfalls where study = $study and paradigm = $paradigm order by domain
+    """,
     "batches": """
         select batch_id, coalesce(verdict, 'not_audited') as verdict, coalesce(is_published, false) as is_published
         from staging.stg_batches left join staging.stg_batch_verdicts using (batch_id)
@@ -93,7 +102,7 @@ PAPER = {
     """,
     "method": """
         select any_value(n_draws) as n_draws, any_value(seed) as seed, any_value(margin) as margin_pp,
-            any_value(confidence) as confidence, $fewest_llms as fewest_llms
+            any_value(confidence) as confidence, $fewest_vendors as fewest_vendors
         from inference.decisions where paradigm = $paradigm and study = $study
     """,
 }

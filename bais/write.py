@@ -195,7 +195,7 @@ def paper(study: str, llm: str | None, out: Path | None, prompt: bool, facts: bo
 
 
 def _facts_of_paper(study):
-    from analysis.methods.small_samples import FEWEST_LLMS
+    from analysis.methods.small_samples import FEWEST_VENDORS
     from analysis.writing.paper_facts import facts_of
 
     with marts() as warehouse:
@@ -203,7 +203,7 @@ def _facts_of_paper(study):
         refuse_not_public(warehouse, study, studies)
         none = "none: land some trials, then run `bais build`"
         refuse_unknown("study", study, studies, " in this warehouse", none)
-        given = {"study": study, "paradigm": DEFAULT, "fewest_llms": FEWEST_LLMS}
+        given = {"study": study, "paradigm": DEFAULT, "fewest_vendors": FEWEST_VENDORS}
         if paradigms := [printable(row["paradigm"]) for row in records(warehouse, OTHER_PARADIGMS, given)]:
             raise UserError(
                 f"a paper is written on anchoring alone, and study {printable(study)} asks about "

@@ -1,5 +1,6 @@
 """What a notebook gets: the public tables as DataFrames, and a first look that runs as it is."""
 
+import re
 import runpy
 
 import pytest
@@ -34,5 +35,6 @@ def test_a_first_look_prints_the_decisions_and_draws_each_llm(path, monkeypatch,
     runpy.run_path(str(ROOT / "docs" / "notebooks" / "first-look.py"))
     said = capsys.readouterr().out
     assert "premortem" in said
-    assert "too_few_llms" in said
+    assert "too_few_vendors" in said
+    assert re.search(r"vendor/a +premortem +use", said)
     assert "vendor/b" in (path.parent / "first-look.html").read_text(encoding="utf-8")

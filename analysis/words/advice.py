@@ -10,26 +10,96 @@ from itertools import groupby
 from operator import itemgetter
 from shlex import quote
 
-from analysis.words import biases, codes
+from analysis.words import biases, codes, shortfalls
 from analysis.words.changes import counted, sentences
 from analysis.words.codes import codes_of, has_rivals, in_ways_of_counting, in_words, listed, probability
 from analysis.words.headlines import PARTLY_SIMULATED, SIMULATED
 from analysis.words.settling import settling
+from analysis.words.vendors import UNLISTED_VENDORS, on_unlisted
 
 SIMULATED_FIRST = f"{SIMULATED}: "
-FIVE = "five"  # FEWEST_LLMS in words
-MOST_IN_BRIEF = 5  # sentences
+FIVE = "five"  # FEWEST_VENDORS and FEWEST_LLMS in words
+ERROR = 5  # % of any false use or avoid in a family of decisions
+MOST_IN_BRIEF = 8  # sentences
+ROUNDING = 1e-9
 
-
+NOTHING, ESTABLISHED = "nothing is established for other {noun}s", "established for other {noun}s: {phrase}"
+SUPPORTED = "Supported over {q} {unit}s: {phrase}"
+IN_SHORT_SUPPORTED = " (supported, not established)"
+NONE_BEATS = "No technique is shown to beat a plain prompt{where}"
+UNDECIDED = "On {names} there is no evidence: the data cannot separate help from harm"
+TOO_FEW_OF_A_KIND = "nothing is established for other {noun}s: only {n} {was} asked ({five} are needed)"
+TOO_FEW_VENDORS = (
+    "nothing is established for other {noun}s: the {those} are of {vendors} ({noun}s of {five} vendors are needed)"
+)
+ONE_ASKED = "nothing is established for other {noun}s: only one was asked ({noun}s of {five} vendors are needed)"
+ONE_COMPARED = (
+    "nothing is established for other {noun}s: only one of the {n} asked can be compared ({noun}s of {five} vendors "
+    "are needed)"
+)
+NOT_ESTABLISHED = "Not established, because {reasons}."
+OWN_PROMPT = "{name} helps its own prompt alone (its last answers against its first)"
+BESIDE_PLAIN = (
+    "{name} makes {goal} {loss} instead of {loss_control} in its own first answers; with a plain prompt, of another "
+    "wording, it is {less}{plain}."
+)
+LESS = "less: "
+ASKING_AGAIN = "asking again helps ({names}: neutral turns, no technique)"
+SEEN = (
+    "{name}{placebo}: {effect} in the {n} {noun}s asked ({goal} {loss} instead of {loss_control}), which is not shown "
+    "for other {noun}s (over {q} vendors)."
+)
+SEEN_OF_ALL = (
+    "{name}{placebo}: {effect} in the {n} {noun}s asked ({goal} {loss} instead of {loss_control}), which is not shown "
+    "for others."
+)
+LLM_BY_LLM = (
+    "For each {noun}, by its own trials{goal} (any false “helps” or “harms” among all {k}: up to {error} %): "
+    "{techniques}."
+)
+ON_EACH = {
+    "use": "helps {n}",
+    "helps_its_own_prompt": "helps its own prompt in {n}",
+    "asking_again_helps": "(asking again) helps {n}",
+    "not_shown_over_placebo": "gains in {n} (perhaps by asking again alone)",
+    "equivalent": "makes no difference to {n}",
+    "avoid": "harms {n}",
+}
+NONE_OF_EACH = "cannot be told to help or harm any of {n}"
+OUT_OF_REACH = (
+    "“No difference” (within {margin}) is out of reach for {names}: {unit}s differ so much that the interval is wider "
+    "than that."
+)
+IS_BEST = "{name} is the likeliest to be best (probability {p}{plain}). "
+OF_PLAIN = "; a plain prompt {p}"
+PLAIN_IS_BEST = "a plain prompt is the likeliest to be best (probability {p_plain}), of the techniques {name} ({p}). "
+EXPECTED = (
+    "{name} is better than {control} with probability {p}: expected {goal} {loss} instead of {loss_control}, expected "
+    "gain {gain} (95 % prediction interval {low} to {high})."
+)
+SIMULATED_SAY_NOTHING = "{llm} was not asked, and simulated respondents say nothing about it."
+LOSSES = "Losses are {in_percent}roots of mean squares over {over}{besides}, without what noise adds. {measured}."
 PLACEBO = {
-    "use": "{name} also gains on {placebo}, a placebo of neutral turns, by {gain}: content helps, not turns alone.",
+    "better_than_asking_again": "{name} does better than {placebo}, a placebo of neutral turns, by {gain}: "
+    "{certainty}.",
     "equivalent": "{placebo}, a placebo of neutral turns, does as well as {name}, which gains {gain} on it.",
-    "avoid": "{placebo}, a placebo of neutral turns, does better than {name}, which gains {gain} on it.",
+    "worse_than_asking_again": "{name} does worse than {placebo}, a placebo of neutral turns: it gains {gain} on it, "
+    "{certainty}.",
     "no_evidence": "{placebo}, a placebo of neutral turns, may do as well as {name}, which gains {gain} on it: the "
     "data cannot tell whether the content of {name} adds anything.",
     None: "{placebo}, a placebo of neutral turns, was asked with another prompt than {name}, which gains {gain} on it: "
     "a confounded comparison, on which nothing is decided.",
 }
+ERROR_OF_FAMILY = (
+    "Any false use or avoid by {goals}: up to {error} %, over all {k} rows that are decided by it, those against a "
+    "placebo too{families}."
+)
+ERROR_OF_ONE = "A false use or avoid by {goals}: up to {error} %{families}."
+ERROR_OF_SEVERAL = "Any false use or avoid by {goals}, which lead: up to {error} % each, {total} % together{families}."
+FAMILIES = " ({n} families of decisions were declared, each with {each} %)"
+ERROR_BESIDE = "The other {kind}s add up to {each} % each: up to {total} % over all {n} {kind}s."
+ERROR_OF_EACH = "For each {noun}, any false “helps” or “harms”: up to {each} %{more} by each {kind}."
+ASSUMES = "All that if no rare {noun} is far off and gains are not strongly skewed."
 
 
 @dataclass(frozen=True)
@@ -50,12 +120,14 @@ class Evidence:
     biases : list of dict
         As of `analysis.words.biases.sentences`, of a paradigm that names no goals; `mirrors` names the measures that
         are others turned round, and `corrected` has the share without what judges get wrong.
-    places, own : list of dict
-        Rows of `inference.decisions` over LLMs, and of that LLM, each with `name` and `control_name`.
+    places, own, of_llms : list of dict
+        Rows of `inference.decisions` over LLMs, of that LLM, and of each LLM, each with `name` and `control_name`.
     predictions : list of dict
         Rows of `inference.predictions` of that LLM; of one that nobody asked where it has none.
-    llms, without_baseline : list of str
-        Who was asked; of these, who has no baseline.
+    llms, without_baseline, unlisted : list of str
+        Who was asked; of these, who has no baseline, and whose vendor nobody listed.
+    vendors : dict of str to str
+        Who made each LLM.
     rankings : list of dict
         Rows of `marts.effects` over LLMs and vignettes.
     costs : dict of str to dict
@@ -71,9 +143,11 @@ class Evidence:
         By LLM, how many trials were asked, without those that were withdrawn.
     changes : list of dict
         Rows of `marts.post_hoc_changes`.
+    shortfalls : dict
+        What of the answers counts nowhere, as of `analysis.words.shortfalls.combined`.
     sensitivity : list of dict
-        Of each technique, control and goal: `n_same_decision`, `n_specifications`, `carried_by`, and as `others` the
-        switch and what it was turned to of each other specification that decides otherwise.
+        Of each technique, control and goal, as of `analysis.words.codes.in_ways_of_counting`; as `others` the switch
+        and what it was turned to of each other specification that decides otherwise.
     goals : dict of str to Goal
         What each goal measures, those that lead first.
     base : str or None
@@ -90,9 +164,12 @@ class Evidence:
     corrected: list = field(default_factory=list)
     places: list = field(default_factory=list)
     own: list = field(default_factory=list)
+    of_llms: list = field(default_factory=list)
     predictions: list = field(default_factory=list)
     llms: list = field(default_factory=list)
     without_baseline: list = field(default_factory=list)
+    unlisted: list = field(default_factory=list)
+    vendors: dict = field(default_factory=dict)
     rankings: list = field(default_factory=list)
     costs: dict = field(default_factory=dict)
     next_steps: list = field(default_factory=list)
@@ -101,6 +178,7 @@ class Evidence:
     vignettes: list = field(default_factory=list)
     n_asked: dict = field(default_factory=dict)
     changes: list = field(default_factory=list)
+    shortfalls: dict = field(default_factory=dict)
     sensitivity: list = field(default_factory=list)
     goals: dict = field(default_factory=lambda: codes.GOALS)
     base: str | None = None
@@ -120,9 +198,18 @@ class Evidence:
         """What those are called who answered."""
         return "respondent" if self.is_simulated else "LLM"
 
+    @property
+    def unit(self):
+        """What is a unit of a decision about others: simulated respondents have no vendors."""
+        return "respondent" if self.is_simulated else "vendor"
+
     def of(self, *goals, comparison="control", own=False):
         """Rows of some goals that compare some LLM, by goal the smallest loss first; by default those that decide."""
-        rows = [row for row in (self.own if own else self.places) if row["goal"] in goals and row["n_llms"] != 0]
+        return self.among(self.own if own else self.places, *goals, comparison=comparison)
+
+    def among(self, rows, *goals, comparison="control"):
+        """Return those of some rows that `of` would return."""
+        rows = [row for row in rows if row["goal"] in goals and row["n_llms"] != 0]
         rows = [row for row in rows if row["comparison"] == comparison and row["loss"] is not None]
         return sorted(rows, key=lambda row: (goals.index(row["goal"]), row["loss"], row["technique"]))
 
@@ -158,17 +245,22 @@ def advise(evidence, goal=None):
         ("partly", PARTLY_SIMULATED if "simulated" in evidence.sources and not evidence.is_simulated else None),
         *(("size", text) for text in _sizes(evidence, leading)),
         *(("beside", text) for text in beside),
+        *(("each", text) for text in _llm_by_llm(evidence, leading)),
         ("goals", _goals(evidence, leading)),
         *(("evidence", text) for text in _counts(evidence, leading)),
+        *(("shortfall", text) for text in shortfalls.sentences(evidence.shortfalls, without=("withdrawn",))),
         *(("post_hoc", text) for text in _changes(evidence)),
+        *(("reversal", text) for text in _reversals(evidence, leading, are_withheld=False)),
         ("bounds", _above_the_loss(evidence, (goal,) if goal else evidence.goals)),
         *(("incomparable", text) for text in _incomparable(evidence, leading)),
         *(("control", text) for text in _own_controls(evidence, leading)),
         *(("placebo", text) for text in _placebos(evidence, leading)),
         *(("prediction", text) for text in _predictions(evidence, leading)),
         ("scope", _scope(evidence, leading)),
+        (UNLISTED_VENDORS, on_unlisted(evidence.unlisted)),
         *(("sensitivity", text) for text in _ways_of_counting(evidence, leading)),
         *(("caveat", text) for text in _caveats(evidence, leading)),
+        ("reach", _out_of_reach(evidence, leading)),
         ("cost", _cheapest(evidence, leading)),
         ("next", _next_step(evidence, leading)),
     ]
@@ -196,40 +288,13 @@ def notes(evidence, goals):
         yield f"{biases.DESCRIBED}."
     if not rows:
         return
-    measured = "; ".join(f"{goal}: {evidence.goals[goal].measures}" for goal in goals)
-    base = f"answer in {evidence.base} without a technique" if evidence.base else "unanchored answer"
-    losses = "means" if evidence.biases else f"in percent of the {base}, means"
-    items = "items and " if evidence.base or evidence.biases else ""
-    yield f"Losses are {losses} over {items}vignettes, then LLMs. {measured}."
+    yield _on_losses(evidence, goals)
     if evidence.biases:
         yield biases.NOT_A_DIFFERENCE
-    if any(row["n_comparisons"] for row in rows):
-        first = max(rows, key=lambda row: row["n_comparisons"] or 0)
-        whose = f"its interval is of {evidence.llm}'s own trials and" if evidence.own else "its 95 % interval"
-        n = first["n_comparisons"]
-        holds = f"holds for all {n} techniques at once" if n > 1 else "is for the one technique asked"
-        on_placebo = evidence.of(*goals, comparison="placebo")
-        if n_on_placebo := max((row["n_comparisons"] or 0 for row in on_placebo), default=0):
-            holds += f" (against a placebo, for the {n_on_placebo} held against it)"
-        best = (
-            "P(best): of the smallest loss, on average over LLMs (where one more LLM is foretold, in that LLM); for a "
-            "plain prompt, that no technique gains. "
-        ) * has_rivals(rows)
-        yield (
-            "gain: loss of the control less that of the technique, without what noise adds to either; "
-            f"{whose} {holds}; no difference: within {evidence.words(first).amount(first['margin'], 'g')}. "
-            f"{best}P(worse): of losing on its control, on average. "
-            "Probabilities are from one model of all techniques, in which LLMs differ alike on each. Trials compared: "
-            "its own and its control's. A name after vs is what a technique is held against "
-            "instead of a plain prompt."
-        )
-    decides = any(row["certainty"] != "too_few_llms" for row in rows)
-    if decides and len(goals) > 1:
-        decide = "decides" if len(leading) == 1 else "decide"
-        yield (
-            f"Chance of any false use or avoid, if no rare LLM is far off: up to {5 * len(leading)} % by "
-            f"{listed(leading)}, which {decide}; up to {5 * len(goals)} % over all {_kind(evidence)}s."
-        )
+    if decided := [row for row in rows if row["n_comparisons"]]:
+        yield _on_gains(evidence, rows, decided)
+    if errors := _on_errors(evidence, goals, leading):
+        yield errors
     reasons = {cost["reason"] for cost in evidence.costs.values()} - {None}
     yield from (f"Cost unknown: {in_words(reason)}." for reason in sorted(reasons))
     if evidence.costs and not reasons:
@@ -250,9 +315,10 @@ def in_brief(sentences, *, of_one_llm=False):
     Returns
     -------
     list of str
-        The texts, at most five sentences in all.
+        The texts, at most `MOST_IN_BRIEF` sentences in all.
     """
-    order = ("answer", "llm", "size", *(("prediction",) if of_one_llm else ()), "beside", "placebo", "caveat", "scope")
+    foretold = ("prediction",) if of_one_llm else ()
+    order = ("answer", "llm", "size", *foretold, "beside", "each", "placebo", "caveat", "scope")
     chosen, left = [], MOST_IN_BRIEF
     for text in (sentence["text"] for about in order for sentence in sentences if sentence["about"] == about):
         whole = re.split(r"(?<=\.)\s+(?=[A-Z])", text)
@@ -263,7 +329,7 @@ def in_brief(sentences, *, of_one_llm=False):
 
 
 def verdict(evidence, goal=None):
-    """Say what to use and what not in a few sentences, those of the LLMs asked never without that of LLMs like them.
+    """Say in a few sentences what is established and supported for other LLMs, what is seen, and what it lacks.
 
     Parameters
     ----------
@@ -276,8 +342,14 @@ def verdict(evidence, goal=None):
     list of str
     """
     leading = (goal,) if goal else evidence.leading
-    reversed_ = _reversals(evidence, leading)
-    return [_answer(evidence, goal), *_asked(evidence, leading), *_opposites(evidence, leading), *reversed_]
+    beside = (
+        *_own_prompts(evidence, leading),
+        *_opposites(evidence, leading),
+        *_reversals(evidence, leading, are_withheld=True),
+        *_seen(evidence, (goal,) if goal else evidence.goals),
+        *_lacking(evidence, leading),
+    )
+    return [_answer(evidence, goal), *beside]
 
 
 def headline(evidence):
@@ -295,15 +367,13 @@ def headline(evidence):
     return " ".join(filter(None, [_answer(evidence, None), size]))
 
 
-def sorted_by_decision(rows, column):
+def sorted_by_decision(rows):
     """Sort the rows of a technique by what is decided on it, by whichever of the goals says most.
 
     Parameters
     ----------
     rows : list of dict
         Rows of `inference.decisions`.
-    column : str
-        `decision` or `decision_asked`.
 
     Returns
     -------
@@ -314,43 +384,41 @@ def sorted_by_decision(rows, column):
     decided = {word: [] for word in (*codes.DECISIONS, "either", "withheld")}
     by_technique = {}
     for row in rows:
-        withheld = row[column] == "no_evidence" and "bias_reversed" in codes_of(row)
-        by_technique.setdefault(row["technique"], {}).setdefault("withheld" if withheld else row[column], row)
+        withheld = row["decision"] == "no_evidence" and row["certainty"] == "withheld"
+        by_technique.setdefault(row["technique"], {}).setdefault("withheld" if withheld else row["decision"], row)
+    ranked = (*codes.HARMS, "withheld", *codes.HELPS, "no_evidence", None, "equivalent")
     for by_word in by_technique.values():
-        ranked = ("avoid", "withheld", "use", "no_evidence", None, "equivalent")
         word = next(word for word in ranked if word in by_word)
         decided["either" if {"use", "avoid"} <= by_word.keys() else word].append(by_word[word])
     return decided
 
 
 def _answer(evidence, goal):
-    leading, noun = (goal,) if goal else evidence.leading, evidence.noun
+    leading = (goal,) if goal else evidence.leading
     rows = evidence.of(*leading)
-    label = evidence.domain or evidence.paradigm
-    label = label if goal is None else f"{label}, by {goal}"
-    n = len(evidence.llms)
+    label = _label(evidence, rows, goal)
     if not rows:
         return f"{label}: {_nothing_compared(evidence, leading)}."
-    if all("too_few_llms" in (row["certainty"], *codes_of(row)) for row in rows):
-        most = max(row["n_llms"] for row in rows)
-        only = f"only {n} {noun}s were asked" if n > 1 else f"only one {noun} was asked"
-        if most < n:
-            only = f"only {most} of the {n} {noun}s asked can be compared"
-        phrase = f"no evidence: {only} ({FIVE} are needed)"
-        reach = f"for other {noun}s "
-    else:
-        phrase, reach = _phrase(evidence, rows, "decision"), f"for {noun}s like the {n} asked "
+    reach = " ".join(f"{_capital(text) if place else text}." for place, text in enumerate(_reach(evidence, rows)))
     if not evidence.llm:
-        return f"{label}: {phrase}."
+        return f"{label}: {reach}"
     own = evidence.of(*leading, own=True)
     if not evidence.is_asked:
-        return f"{label}: {evidence.llm} was not asked; {reach}{phrase}."
+        return f"{label}: {evidence.llm} was not asked; {reach}"
     if not own:
         why = "it has no baseline" if evidence.llm in evidence.without_baseline else "its trials cannot be compared"
-        return f"{label}: for {evidence.llm} itself there is no evidence, since {why}; {reach}{phrase}."
-    return (
-        f"{label}: for {evidence.llm}, by its own trials, {_phrase(evidence, own, 'decision_asked')}; {reach}{phrase}."
-    )
+        return f"{label}: for {evidence.llm} itself there is no evidence, since {why}; {reach}"
+    return f"{label}: for {evidence.llm}, by its own trials, {_of_one_llm(evidence, own)}. {_capital(reach)}"
+
+
+def _label(evidence, rows, goal):
+    """Name the domain or paradigm, the case where there is one alone, and the goal where one was asked for."""
+    label = evidence.domain or evidence.paradigm
+    if rows and all(row["n_cases"] == 1 for row in rows):
+        vignettes = list(filter(None, evidence.vignettes))
+        vignette = f": {vignettes[0]}" if len(vignettes) == 1 else ""
+        label += f" (one case{vignette})"
+    return label if goal is None else f"{label}, by {goal}"
 
 
 def _nothing_compared(evidence, leading):
@@ -362,75 +430,271 @@ def _nothing_compared(evidence, leading):
     return f"no evidence on any technique: {in_words('; '.join(sorted(reasons)) or 'nothing_to_rank')}"
 
 
-def _phrase(evidence, rows, column, *, is_beside=False):
-    """What a column of decisions comes to, in one sentence without its end; beside another, without what they do."""
-    by = sorted_by_decision(rows, column)
-    undecided = by["no_evidence"] + by[None]
+def _reach(evidence, rows):
+    """Yield what is established for others, what is supported, and what is open, in sentences without their ends."""
+    if all(row["certainty"] == "too_few_vendors" for row in rows):
+        yield _too_few(evidence, rows)
+        return
+    by = sorted_by_decision(rows)
+    is_established = {row["technique"]: row["certainty"] == "established" for subset in by.values() for row in subset}
+
+    def chosen(certainty):
+        words = {word: [row for row in by[word] if is_established[row["technique"]] == certainty] for word in by}
+        return _phrase(evidence, rows, words)
+
+    phrase, supported = chosen(True), chosen(False)
+    yield (ESTABLISHED if phrase else NOTHING).format(noun=evidence.noun, phrase=phrase)
+    if not any(row["control"] == codes.CONTROL for row in by["use"]) and not by["either"]:
+        measures = dict.fromkeys(evidence.words(row).measures for row in rows)
+        yield NONE_BEATS.format(where=f" in {next(iter(measures))}" if len(measures) == 1 else "")
+    if supported:
+        yield SUPPORTED.format(unit=evidence.unit, q=max(row["n_vendors"] for row in rows), phrase=supported)
+    if by["withheld"]:
+        turn, are = ("turn", "are") if by["withheld"][1:] else ("turns", "is")
+        yield f"{_names(by['withheld'])} {turn} the bias round, and {are} not recommended"
+    if undecided := by["no_evidence"] + by[None]:
+        yield UNDECIDED.format(names=_names(undecided))
+
+
+def _too_few(evidence, rows):
+    """Say that too few vendors were asked, and whose LLMs these are."""
+    most, n = max(rows, key=lambda row: row["n_llms"]), len(evidence.llms)
+    noun, q = evidence.noun, most["n_vendors"]
+    if evidence.unit != "vendor":
+        was = f"{noun} was" if n == 1 else f"{noun}s were"
+        return TOO_FEW_OF_A_KIND.format(noun=noun, n="one" if n == 1 else n, was=was, five=FIVE)
+    those = f"{n} {noun}s asked"
+    if most["n_llms"] == 1:
+        return ONE_COMPARED.format(noun=noun, n=n, five=FIVE) if n > 1 else ONE_ASKED.format(noun=noun, five=FIVE)
+    if most["n_llms"] < n:
+        those = f"{most['n_llms']} of the {n} {noun}s asked that can be compared"
+    compared = {row["llm"] for row in evidence.of_llms if row["gain"] is not None} or set(evidence.llms)
+    names = sorted({evidence.vendors[llm] for llm in compared if llm in evidence.vendors})
+    vendors = "one vendor" if q == 1 else f"{q} vendors"
+    vendors += f", {listed(names)}" if len(names) == q else ""
+    return TOO_FEW_VENDORS.format(noun=noun, those=those, vendors=vendors, five=FIVE)
+
+
+def _phrase(evidence, rows, by, *, is_beside=False):
+    """What decisions come to, in one sentence without its end; beside another, without what they do."""
 
     def does(word, effect):
         techniques = {row["technique"] for row in by[word]}
-        same = [row for row in rows if row["technique"] in techniques and row[column] == word]
+        same = [row for row in rows if row["technique"] in techniques and row["decision"] == word]
         effects = dict.fromkeys(getattr(evidence.words(row), effect) for row in same)
         return "" if is_beside or len(effects) > 1 else f" ({next(iter(effects))})"
 
     def named(word, name):
         for row in by[word]:
-            told = [other[column] == word for other in rows if other["technique"] == row["technique"]]
+            told = [other["decision"] == word for other in rows if other["technique"] == row["technique"]]
             yield name(row) if all(told) else f"{name(row)} by {sum(told)} of the {len(told)} comparisons that lead"
 
-    if not any(subset for word, subset in by.items() if word not in ("no_evidence", None)):
-        return "no evidence for or against any technique"
     parts = []
     if by["use"]:
         used = listed(named("use", partial(_used, evidence)), "or")
         parts.append(f"use {used}{does('use', 'better')}")
-    elif column == "decision" and len(by["equivalent"]) == sum(map(len, by.values())):
-        parts.append("use a plain prompt")
+    if by["helps_its_own_prompt"]:
+        parts += (OWN_PROMPT.format(name=name) for name in named("helps_its_own_prompt", itemgetter("name")))
+    if by["asking_again_helps"]:
+        names = listed(named("asking_again_helps", itemgetter("name")))
+        parts.append(f"{ASKING_AGAIN.format(names=names)}{does('asking_again_helps', 'better')}")
     if by["avoid"]:
         parts.append(f"avoid {listed(named('avoid', itemgetter('name')))}{does('avoid', 'worse')}")
     if by["either"]:
         parts.append(f"{_names(by['either'])} {codes.EITHER}")
-    if by["withheld"]:
-        parts.append(
-            f"{_names(by['withheld'])} {'turn' if by['withheld'][1:] else 'turns'} the bias round, and "
-            f"{'are' if by['withheld'][1:] else 'is'} not recommended"
-        )
     if by["equivalent"]:
-        makes = "make" if len(by["equivalent"]) > 1 else "makes"
-        average = "on average, unless rare LLMs differ, " if column == "decision" else ""
-        first = by["equivalent"][0]
-        margin = f"within {evidence.words(first).amount(first['margin'], 'g')}"
-        parts.append(f"{average}{_names(by['equivalent'])} {makes} no difference ({margin})")
-    if undecided:
-        parts.append(f"no evidence on {_names(undecided)}")
+        parts.append(f"on average, unless rare {evidence.noun}s differ, {_no_difference(evidence, by['equivalent'])}")
+    return "; ".join(parts)
+
+
+def _no_difference(evidence, rows):
+    makes = "make" if len(rows) > 1 else "makes"
+    margin = f"within {evidence.words(rows[0]).amount(rows[0]['margin'], 'g')}"
+    return f"{_names(rows)} {makes} no difference ({margin})"
+
+
+def _of_one_llm(evidence, rows):
+    """What techniques do to one LLM, in one sentence without its end."""
+    by, parts = sorted_by_decision(rows), []
+    for word, verb, effect in (("use", "help", "better"), ("avoid", "harm", "worse")):
+        if by[word]:
+            names = listed(_used(evidence, row) if word == "use" else row["name"] for row in by[word])
+            effects = dict.fromkeys(getattr(evidence.words(row), effect) for row in by[word])
+            what = f" ({next(iter(effects))})" if len(effects) == 1 else ""
+            parts.append(f"{names} {verb if by[word][1:] else f'{verb}s'}{what}")
+    parts += (OWN_PROMPT.format(name=row["name"]) for row in by["helps_its_own_prompt"])
+    if by["asking_again_helps"]:
+        parts.append(ASKING_AGAIN.format(names=_names(by["asking_again_helps"])))
+    if by["either"]:
+        parts.append(f"{_names(by['either'])} {codes.EITHER}")
+    if by["equivalent"]:
+        parts.append(_no_difference(evidence, by["equivalent"]))
+    if by["withheld"]:
+        parts.append(f"{_names(by['withheld'])} {'turn' if by['withheld'][1:] else 'turns'} the bias round")
+    undecided = by["no_evidence"] + by[None]
+    perhaps = [row for row in undecided if "not_shown_over_placebo" in codes_of(row)]
+    if perhaps:
+        parts.append(f"{_names(perhaps)} {'gain' if perhaps[1:] else 'gains'}, perhaps by asking again alone")
+    if undecided := [row for row in undecided if row not in perhaps]:
+        parts.append(f"of {_names(undecided)} it cannot be told")
     return "; ".join(parts)
 
 
 def _used(evidence, row):
     """Name a technique to use, with what it is held against where that is no plain prompt."""
-    if row["control"] == codes.CONTROL:
-        return row["name"]
-    plain = _plain(evidence, row)
-    is_more = plain and plain["loss_control"] < row["loss"]
-    less = f"; a plain prompt has less, {evidence.words(row).number(plain['loss_control'])}" if is_more else ""
-    return f"{row['name']} (against {_control(row)}{less})"
+    return row["name"] if row["control"] == codes.CONTROL else f"{row['name']} (against {_control(row)})"
 
 
 def _plain(evidence, row):
     """Return the row that holds a technique with a control of its own against a plain prompt."""
-    rows = evidence.of(row["goal"], comparison="confounded")
+    rows = evidence.among(evidence.own if row.get("llm") else evidence.places, row["goal"], comparison="confounded")
     return next((other for other in rows if other["technique"] == row["technique"]), None)
 
 
-def _asked(evidence, leading):
-    """Say what holds for those asked and no others, never without the decision before it."""
-    rows = evidence.of(*leading)
-    if not rows or (evidence.llm and evidence.is_asked):
+def _own_prompts(evidence, leading):
+    """Say of each technique that helps its own prompt alone how far its answers are from what a plain prompt does."""
+    own = evidence.of(*leading, own=True)
+    for row in own or evidence.of(*leading):
+        if row["decision"] == "helps_its_own_prompt" and (plain := _plain(evidence, row)):
+            words = evidence.words(row)
+            yield BESIDE_PLAIN.format(
+                name=row["name"],
+                goal=row["goal"],
+                loss=words.amount(row["loss"]),
+                loss_control=words.number(row["loss_control"]),
+                less=LESS if plain["loss_control"] < row["loss"] else "",
+                plain=words.amount(plain["loss_control"]),
+            )
+
+
+def _llm_by_llm(evidence, leading):
+    """Say of how many LLMs each technique helps and harms, and whom it harms."""
+    if evidence.own:
         return
-    n, noun = len(evidence.llms), evidence.noun
-    those = f"{n} {noun}s asked, and no others, on average" if n > 1 else f"one {noun} asked, and no other"
-    is_said = any(row["decision"] in ("use", "avoid") for row in rows)
-    yield f"For the {those}: {_phrase(evidence, rows, 'decision_asked', is_beside=is_said)}."
+    for goal in leading:
+        techniques, rows = {}, evidence.among(evidence.of_llms, goal)
+        for row in rows:
+            techniques.setdefault(_used(evidence, row), []).append(row)
+        told = [f"{name} {_on_each(of_technique)}" for name, of_technique in techniques.items()]
+        if told:
+            yield LLM_BY_LLM.format(
+                noun=evidence.noun, goal=f", by {goal}" if len(leading) > 1 else "", error=ERROR,
+                k=max(row["n_comparisons"] or 0 for row in rows), techniques="; ".join(told),
+            )  # fmt: skip
+
+
+def _on_each(rows):
+    """Say what a technique does to how many LLMs, and whom it harms."""
+    parts = []
+    for word, does in ON_EACH.items():
+        if llms := sorted(row["llm"] for row in rows if word in (row["decision"], *codes_of(row))):
+            whom = f" ({listed(llms)})" if word == "avoid" else ""
+            parts.append(f"{does.format(n=len(llms))}{'' if parts else f' of {len(rows)}'}{whom}")
+    return listed(parts) if parts else NONE_OF_EACH.format(n=len(rows))
+
+
+def _lacking(evidence, leading):
+    """Say what decisions that are supported lack to be established."""
+    rows = [row for row in evidence.of(*leading) if row["decision"] in codes.DECIDED]
+    rows = [row for row in rows if row["certainty"] in ("supported", "contradicted_elsewhere")]
+    reasons = []
+    for code, text in codes.LACKS.items():
+        if names := dict.fromkeys(row["name"] for row in rows if code in (row["certainty"], *codes_of(row))):
+            reasons.append(text.format(names=listed(names)))
+    if reasons:
+        yield NOT_ESTABLISHED.format(reasons="; ".join(reasons))
+
+
+def _seen(evidence, goals):
+    """Say what is seen over the LLMs asked, and not shown over their vendors."""
+    placebos = {row["control"] for row in evidence.places if row["comparison"] == "placebo"}
+    for row in () if evidence.own else evidence.of(*goals):
+        words = evidence.words(row)
+        effect = {"use": words.better, "avoid": words.worse}.get(row["decision_llms"])
+        is_limited = row["certainty"] == "withheld" or "not_shown_over_placebo" in codes_of(row)
+        if row["decision"] == "no_evidence" and effect and not is_limited:
+            placebo = " (asking again in neutral turns)" if row["technique"] in placebos else ""
+            told = SEEN if evidence.unit == "vendor" and row["n_vendors"] < row["n_llms"] else SEEN_OF_ALL
+            yield told.format(
+                name=row["name"], placebo=placebo, effect=effect, n=row["n_llms"], noun=evidence.noun, goal=row["goal"],
+                loss=words.amount(row["loss"]), loss_control=words.number(row["loss_control"]), q=row["n_vendors"],
+            )  # fmt: skip
+
+
+def _out_of_reach(evidence, leading):
+    """Name the techniques of which no difference could not be shown, were there none."""
+    rows = [row for row in evidence.of(*leading) if row["decision"] == "no_evidence" and row["gain_low"] is not None]
+    wide = [row for row in rows if row["margin"] and row["gain_high"] - row["gain_low"] >= 2 * row["margin"]]
+    if not wide or wide[0]["certainty"] == "too_few_vendors":
+        return None
+    margin = evidence.words(wide[0]).amount(wide[0]["margin"], "g")
+    names = listed(dict.fromkeys(row["name"] for row in wide))
+    return OUT_OF_REACH.format(margin=margin, names=names, unit=evidence.unit)
+
+
+def _on_losses(evidence, goals):
+    """Say what the losses by goals are means of."""
+    base = f"answer in {evidence.base} without a technique" if evidence.base else "unanchored answer"
+    in_percent = "" if evidence.biases else f"in percent of the {base}, "
+    over = "vignettes, LLMs and vendors" if evidence.unit == "vendor" else f"vignettes and {evidence.noun}s"
+    rows = [row for row in evidence.places if row["goal"] in goals and row["gain"] is not None]
+    squared = {row["goal"] for row in rows if row["gain_squared"] is not None}
+    means = [goal for goal in goals if goal in {row["goal"] for row in rows} - squared]
+    besides = f" ({listed(means)}: means)" if means else ""
+    measured = "; ".join(f"{goal}: {evidence.goals[goal].measures}" for goal in goals)
+    return LOSSES.format(in_percent=in_percent, over=over, besides=besides, measured=measured)
+
+
+def _on_gains(evidence, rows, decided):
+    """Say what a gain and its interval are, and what probabilities are of."""
+    first = max(decided, key=lambda row: row["n_comparisons"])
+    if evidence.own:
+        k = max(row["n_comparisons"] or 0 for row in evidence.own)
+        interval = f"its interval is of {evidence.llm}'s own trials and holds for all {k} of each LLM at once"
+    else:
+        k = first["n_comparisons"]
+        over = "vendors, of which each is the mean of its LLMs," if evidence.unit == "vendor" else "respondents"
+        holds = f"holds for all {k} rows at once, those against a placebo too" if k > 1 else "is for the one row"
+        interval = f"its 95 % interval is over {over} and {holds}"
+    best = (
+        "P(best): that neither a plain prompt nor another technique has a smaller loss, on average over "
+        f"{evidence.noun}s (where one more {evidence.noun} is foretold, in that one). "
+    ) * (has_rivals(rows) and any(row["p_best"] is not None for row in rows))
+    model = (
+        "P(worse): of losing on its control, on average. Probabilities are from one model of all techniques, in which "
+        f"{evidence.noun}s differ alike on each. "
+    ) * any(row["p_worse_than_control"] is not None for row in rows)
+    return (
+        "gain: by how much the loss is smaller than that of the control, so that it ends at the whole loss; "
+        f"{interval}; no difference: within {evidence.words(first).amount(first['margin'], 'g')}. "
+        f"{best}{model}Trials compared: its own and its control's. A name after vs is what a technique is held against "
+        "instead of a plain prompt."
+    )
+
+
+def _on_errors(evidence, goals, leading):
+    """Say how probable any false decision is, of all rows that are printed as decisions; nothing where none is."""
+    rows = [row for row in evidence.places if row["goal"] in goals and row["n_comparisons"]]
+    rows = [row for row in rows if row["certainty"] not in (None, "too_few_vendors")]
+    n_families, texts, kind = dict.fromkeys(goals, 1), [], _kind(evidence)
+    for row in rows:
+        n_families[row["goal"]] = max(n_families[row["goal"]], row["n_families"] or 1)
+    most = max(n_families[goal] for goal in leading)
+    told = {"error": ERROR * most, "families": FAMILIES.format(n=most, each=ERROR) if most > 1 else ""}
+    if rows and len(leading) > 1:
+        total = ERROR * sum(n_families[goal] for goal in leading)
+        texts.append(ERROR_OF_SEVERAL.format(goals=listed(leading), total=total, **told))
+    elif rows:
+        goal = f"{leading[0]}, which leads" if len(goals) > 1 else leading[0]
+        k = max((row["n_comparisons"] for row in rows if row["goal"] in leading), default=0)
+        texts.append((ERROR_OF_FAMILY if k > 1 else ERROR_OF_ONE).format(goals=goal, k=k, **told))
+    if rows and len(goals) > len(leading):
+        each = ERROR * max(n for goal, n in n_families.items() if goal not in leading)
+        total = ERROR * sum(n_families.values())
+        texts.append(ERROR_BESIDE.format(kind=kind, each=each, total=total, n=len(goals)))
+    if evidence.of_llms:
+        texts.append(ERROR_OF_EACH.format(noun=evidence.noun, each=ERROR, kind=kind, more=" more" if rows else ""))
+    return " ".join([*texts, ASSUMES.format(noun=evidence.noun)]) if texts else None
 
 
 def _sizes(evidence, leading):
@@ -452,51 +716,63 @@ def _goals(evidence, leading):
     others = [goal for goal in rows if goal not in leading]
     if not rows.keys() & set(leading) or not others:
         return None
-    if all(row["certainty"] == "too_few_llms" for of_goal in rows.values() for row in of_goal):
+    if all(row["certainty"] == "too_few_vendors" for of_goal in rows.values() for row in of_goal):
         return None
     used = [{row["technique"] for row in of_goal if row["decision"] == "use"} for of_goal in rows.values()]
     agree = all(names == used[0] for names in used)
-    phrases = [
-        f"By {goal} ({evidence.goals[goal].measures}): {_phrase(evidence, rows[goal], 'decision', is_beside=True)}"
-        for goal in others
-    ]
     agreement = (
         f"The {kind}s {'agree' if agree else 'disagree'} on what to use"
         if any(used)
         else f"No {kind} says to use any technique"
     )
-    return f"{agreement}. {'. '.join(phrases)}."
+    phrases = (f"By {goal} ({evidence.goals[goal].measures}): {_in_short(evidence, rows[goal])}" for goal in others)
+    return ". ".join([agreement, *phrases]) + "."
+
+
+def _in_short(evidence, rows):
+    """What is decided by one goal, and how sure it is, in one sentence without its end."""
+    by = sorted_by_decision(rows)
+    decided = [row for word in codes.DECIDED for row in by[word]]
+    is_open = decided and not any(row["certainty"] == "established" for row in decided)
+    phrase = f"{_phrase(evidence, rows, by, is_beside=True)}{IN_SHORT_SUPPORTED if is_open else ''}"
+    parts = [phrase] * bool(decided or by["either"])
+    if by["withheld"]:
+        parts.append(f"{_names(by['withheld'])} {'turn' if by['withheld'][1:] else 'turns'} the bias round")
+    if undecided := by["no_evidence"] + by[None]:
+        parts.append(f"no evidence on {_names(undecided)}")
+    return "; ".join(parts)
 
 
 def _opposites(evidence, leading):
     """Name the techniques that one goal is for and another against."""
     is_own = bool(evidence.of(*leading, own=True))
-    like = f"For {evidence.noun}s like those asked"
-    columns = {"decision": like, "decision_asked": f"In the {evidence.noun}s asked"}
-    for column, whom in ({"decision_asked": f"In {evidence.llm}"} if is_own else columns).items():
-        by_name = {}
-        for row in evidence.of(*dict.fromkeys((*leading, *evidence.goals)), own=is_own):
-            by_name.setdefault(row["name"], {}).setdefault(row[column], []).append(row["goal"])
-        both = [(name, by) for name, by in by_name.items() if {"use", "avoid"} <= by.keys()]
-        if both:
-            each = (f"{name} helps by {listed(by['use'])} and harms by {listed(by['avoid'])}" for name, by in both)
-            yield f"{whom} the {_kind(evidence)}s are opposed: {'; '.join(each)}."
+    whom = f"For {evidence.llm}" if is_own else f"For other {evidence.noun}s"
+    by_name = {}
+    for row in evidence.of(*dict.fromkeys((*leading, *evidence.goals)), own=is_own):
+        effect = {"use": "use", "helps_its_own_prompt": "use", "avoid": "avoid"}.get(row["decision"])
+        by_name.setdefault(row["name"], {}).setdefault(effect, []).append(row["goal"])
+    both = [(name, by) for name, by in by_name.items() if {"use", "avoid"} <= by.keys()]
+    if both:
+        each = (f"{name} helps by {listed(by['use'])} and harms by {listed(by['avoid'])}" for name, by in both)
+        yield f"{whom} the {_kind(evidence)}s are opposed: {'; '.join(each)}."
 
 
-def _reversals(evidence, leading):
+def _reversals(evidence, leading, *, are_withheld):
     """Say of each technique that turns the bias round in whom, and what it gains although it does."""
     own = evidence.of(*leading, own=True)
-    kind = "_asked" if own else ""
     for row in own or evidence.of(*leading):
         if "bias_reversed" not in codes_of(row):
+            continue
+        is_withheld = row["certainty"] == "withheld" or (own and row["decision"] == "no_evidence")
+        if bool(is_withheld) != are_withheld:
             continue
         n, those = row["n_reversed"], f"{row['n_llms']} {evidence.noun}s"
         where = f"in {n} of {those}" if n else f"in some of the {those} or in their mean"
         whom = f" of {evidence.llm} round" if own else f" round {where}"
         does = f"turns the bias{whom}"
-        if (row[f"gain{kind}_low"] or 0) > 0:
-            does = f"brings the bias nearer to none by {_gain(evidence, row, kind)}, but {does}"
-        withheld = ": neither “use” nor “no difference” is said of it" if row[f"decision{kind}"] != "avoid" else ""
+        if (row["gain_low"] or 0) > 0:
+            does = f"brings the bias nearer to none by {_gain(evidence, row)}, but {does}"
+        withheld = ": neither “use” nor “no difference” is said of it" if is_withheld else ""
         yield f"{evidence.named(row)} {does}, so that it points the other way{withheld}."
 
 
@@ -505,7 +781,7 @@ def _counts(evidence, leading):
     for row in evidence.of(*leading):
         words = evidence.words(row)
         gained = f"{row['n_gained']} of {row['n_llms']} {evidence.noun}s gained"
-        if row["decision"] in ("use", "avoid"):
+        if row["decision"] in (*codes.HELPS, *codes.HARMS):
             of_whom = "" if row["control"] == codes.CONTROL else f" of {_control(row)}"
             if plain := of_whom and _plain(evidence, row):
                 of_whom += f" ({words.number(plain['loss_control'])} with a plain prompt, whose wording is another)"
@@ -516,9 +792,8 @@ def _counts(evidence, leading):
             )
         elif row["decision"] == "equivalent":
             yield (
-                f"{evidence.named(row)}: {gained}; {row['n_beyond_margin']} of them lie beyond "
-                f"{words.amount(row['margin'], 'g')} on either side, and up to {row['beyond_margin_high']:.0%} of "
-                f"{evidence.noun}s like them could."
+                f"{evidence.named(row)}: {gained}, and none surely gains or loses more than "
+                f"{words.amount(row['margin'], 'g')}."
             )
 
 
@@ -536,14 +811,14 @@ def _changes(evidence):
 
 def _above_the_loss(evidence, goals):
     """Name the gains whose intervals end above the whole loss, which nothing can take away more than."""
-    is_own = bool(evidence.own)
-    high = "gain_asked_high" if is_own else "gain_high"
-    rows = [row for row in evidence.of(*goals, own=is_own) if (row[high] or 0) > (row["loss_control"] or 0)]
+    rows = evidence.of(*goals, own=bool(evidence.own))
+    rows = [row for row in rows if (row["gain_high"] or 0) > (row["loss_control"] or 0) + ROUNDING]
     phrases = []
     for goal, of_goal in groupby(rows, key=lambda row: row["goal"]):
         words = evidence.goals[goal]
         ends = [
-            f"{row['name']} (up to {words.number(row[high])} of {words.amount(row['loss_control'])})" for row in of_goal
+            f"{row['name']} (up to {words.number(row['gain_high'])} of {words.amount(row['loss_control'])})"
+            for row in of_goal
         ]
         phrases.append(f"by {goal} {listed(ends)}")
     return f"{codes.ABOVE_THE_LOSS}: {'; '.join(phrases)}." if phrases else None
@@ -576,53 +851,71 @@ def _own_controls(evidence, leading):
 
 
 def _placebos(evidence, leading):
-    used = [row["technique"] for row in evidence.of(*leading) if row["decision"] == "use"]
+    """Say what techniques do on a placebo, where that is decided or they gain on their control."""
+    gains = {
+        row["technique"] for row in evidence.of(*leading)
+        if row["decision"] in ("use", "helps_its_own_prompt") or "not_shown_over_placebo" in codes_of(row)
+    }  # fmt: skip
     for row in evidence.of(*leading, comparison="placebo"):
-        if row["technique"] in used and row["gain"] is not None:
+        is_told = row["technique"] in gains or row["decision"] in codes.DECIDED
+        if is_told and row["gain"] is not None:
             names = {"name": row["name"], "placebo": row["control_name"]}
-            yield PLACEBO[row["decision"]].format(**names, gain=_gain(evidence, row))
+            certainty = codes.CERTAINTY.get(row["certainty"], "").replace("LLM", evidence.noun)
+            yield PLACEBO[row["decision"]].format(**names, gain=_gain(evidence, row), certainty=certainty)
 
 
 def _predictions(evidence, leading):
     """Say which technique an LLM would gain most by."""
+    if evidence.is_simulated and evidence.llm and not evidence.is_asked:
+        yield SIMULATED_SAY_NOTHING.format(llm=evidence.llm)
+        return
     for goal in leading:
         rows = [row for row in evidence.predictions if row["goal"] == goal]
         predictions = [row for row in rows if row["gain"] is not None]
         if predictions:
-            yield _prediction(evidence, goal, predictions)
+            of_none = next((row for row in rows if row["technique"] == codes.CONTROL), None)
+            yield _prediction(evidence, goal, predictions, of_none)
         elif rows:
             few = any("too_few_llms" in codes_of(row) for row in rows)
-            why = f"that takes {FIVE} LLMs" if few else in_words(rows[0]["reason"])
-            yield f"What an LLM that nobody asked would gain cannot be predicted: {why}."
+            why = f"that takes {FIVE} {evidence.noun}s" if few else in_words(rows[0]["reason"])
+            yield f"What one more {evidence.noun} would gain cannot be predicted: {why}."
             return
 
 
-def _prediction(evidence, goal, predictions):
+def _prediction(evidence, goal, predictions, of_none):
     words = evidence.goals[goal]
     best = max(predictions, key=lambda row: (row["p_best_new_llm"] or 0, row["technique"]))
     whom = f"For {evidence.llm or f'one more {evidence.noun} like these'}"
-    drawn = f"{whom}, its own trials drawn towards the other LLMs" if best["llm"] else whom
-    is_best = f"the likeliest to be best (probability {probability(best['p_best_new_llm'])}), and "
+    start = f"{whom}, its own trials drawn towards the other {evidence.noun}s: " if best["llm"] else f"{whom}: "
+    plain = (of_none or {}).get("p_best_new_llm")
+    if has_rivals(predictions) and best["p_best_new_llm"] is not None:
+        is_plain = plain is not None and plain > best["p_best_new_llm"]
+        start += (PLAIN_IS_BEST if is_plain else IS_BEST).format(
+            name=best["name"], p=probability(best["p_best_new_llm"]),
+            plain="" if plain is None else OF_PLAIN.format(p=probability(plain)), p_plain=probability(plain),
+        )  # fmt: skip
     low, high = (words.number(best[end]) for end in ("gain_low", "gain_high"))
-    return (
-        f"{drawn}: {best['name']} is {is_best if has_rivals(predictions) else ''}better than its control with "
-        f"probability {probability(best['p_better_than_control'])}; expected "
-        f"{goal} {words.amount(best['expected_loss'])}, expected gain {words.amount(best['gain'])} (95 % prediction "
-        f"interval {low} to {high})."
-    )
+    return start + EXPECTED.format(
+        name=best["name"], control="a plain prompt" if best["control"] == codes.CONTROL else "its own first answers",
+        p=probability(best["p_better_than_control"]), goal=goal, loss=words.amount(best["expected_loss"]),
+        loss_control=words.number(best["expected_loss"] + best["gain"]), gain=words.amount(best["gain"]), low=low,
+        high=high,
+    )  # fmt: skip
 
 
 def _scope(evidence, leading):
     rows, noun, n = evidence.of(*leading), evidence.noun, len(evidence.llms)
     if not rows or not n:
         return None
-    those = f"the {n} {noun}s asked: {listed(evidence.llms)}" if n > 1 else f"the one {noun} asked: {evidence.llms[0]}"
-    if all(row["certainty"] == "too_few_llms" for row in rows):
-        text = f"Do not generalise beyond {those}."
+    those = f"the {n} {noun}s asked" if n > 1 else f"the one {noun} asked"
+    if all(row["certainty"] == "too_few_vendors" for row in rows):
+        text = f"Do not generalise beyond {those}: {listed(evidence.llms)}."
     else:
-        text = f"Decisions are for {noun}s like {those}."
+        q = max(row["n_vendors"] for row in rows)
+        of_vendors = f", of {q} vendors" if evidence.unit == "vendor" else ""
+        text = f"Decisions are for {noun}s like {those}{of_vendors}: {listed(evidence.llms)}."
         if any(row["decision"] not in ("no_evidence", None) for row in rows):
-            text += " They assume that no rare LLM is far off."
+            text += f" They assume that no rare {noun} is far off."
     if evidence.without_baseline:
         text += f" Left out, for want of a baseline: {listed(evidence.without_baseline)}."
     if evidence.vignettes:
@@ -643,15 +936,17 @@ def _ways_of_counting(evidence, leading):
     ways = {tuple(row[name] for name in key): row for row in evidence.sensitivity}
     for row in evidence.of(*leading):
         counted_ways = ways.get(tuple(row[name] for name in key))
-        if sentence := in_ways_of_counting(evidence.named(row), row["decision"], counted_ways):
+        if sentence := in_ways_of_counting(evidence.named(row), counted_ways):
             yield sentence
 
 
 def _caveats(evidence, leading):
     rows = evidence.of(*leading) + evidence.of(*leading, own=True)
-    rows = [row for row in rows if {row["decision"], row["decision_asked"]} & {"use", "avoid", "equivalent"} or
-            set(codes_of(row)) & set(codes.BARRING)]  # fmt: skip
-    for code, text in {**codes.CAVEATS, "contradicted_elsewhere": codes.CONTRADICTED}.items():
+    rows = [row for row in rows if row["decision"] in codes.DECIDED or set(codes_of(row)) & set(codes.BARRING)]
+    # of what lacks to be established is said why
+    lacking = set() if evidence.own else codes.LACKS.keys() - set(codes.BARRING)
+    texts = {**codes.CAVEATS, "contradicted_elsewhere": codes.CONTRADICTED}
+    for code, text in ((code, text) for code, text in texts.items() if code not in lacking):
         named = (evidence.named(row) for row in rows if code in (row["certainty"], *codes_of(row)))
         if names := dict.fromkeys(named):
             yield text.format(names=listed(names))
@@ -688,9 +983,9 @@ def _next_step(evidence, leading):
     return sentence and " ".join(filter(None, [sentence, evidence.study_file]))
 
 
-def _gain(evidence, row, kind=""):
+def _gain(evidence, row):
     """A gain with its bounds, where there are any."""
-    words, low, high = evidence.words(row), row[f"gain{kind}_low"], row[f"gain{kind}_high"]
+    words, low, high = evidence.words(row), row["gain_low"], row["gain_high"]
     bounds = "" if low is None else f" ({words.number(low)} to {words.number(high)})"
     return f"{words.amount(row['gain'])}{bounds}"
 

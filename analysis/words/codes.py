@@ -4,7 +4,6 @@ from shlex import quote
 from typing import NamedTuple
 
 CONTROL = "no_technique"
-LEADING = "displacement"
 
 
 class Goal(NamedTuple):
@@ -37,10 +36,9 @@ class Goal(NamedTuple):
 GOALS = {
     "displacement": Goal(
         "pp",
-        "how far an anchor moves the average answer",
-        "an anchor moves the average answer less",
-        "an anchor moves the average answer more",
-        leads=True,
+        "how far average answers to anchors lie from unanchored ones",
+        "anchored answers lie nearer to unanchored ones",
+        "anchored answers lie farther from unanchored ones",
     ),
     "gap": Goal(
         "pp",
@@ -57,13 +55,29 @@ DEFAULT = "anchoring"
 SHIPPED = {DEFAULT: GOALS}
 
 
+def leading_first(goals, leading):
+    """Say of goals in words which of them lead, and put these first.
+
+    Parameters
+    ----------
+    goals : dict of str to Goal
+    leading : collection of str
+
+    Returns
+    -------
+    dict of str to Goal
+    """
+    in_order = sorted(goals, key=lambda name: name not in leading)
+    return {name: goals[name]._replace(leads=name in leading) for name in in_order}
+
+
 def goals_in_words(stated, base):
-    """Say what the goals of a paradigm measure, the leading one first.
+    """Say what the goals of a paradigm measure.
 
     Parameters
     ----------
     stated : list of dict
-        `goal, contrasts, distance_of, leads`, as of `staging.stg_paradigms`.
+        `goal, contrasts, distance_of`, as of `staging.stg_paradigms`.
     base : str
         The arm that they are in per cent of.
 
@@ -71,11 +85,7 @@ def goals_in_words(stated, base):
     -------
     dict of str to Goal
     """
-    in_order = sorted(stated, key=lambda goal: not goal["leads"])
-    return {
-        goal["goal"]: _goal_in_words(goal["contrasts"], goal["distance_of"], base)._replace(leads=bool(goal["leads"]))
-        for goal in in_order
-    }
+    return {goal["goal"]: _goal_in_words(goal["contrasts"], goal["distance_of"], base) for goal in stated}
 
 
 def _goal_in_words(pairs, distance_of, base):
@@ -100,23 +110,46 @@ def _goal_in_words(pairs, distance_of, base):
 
 DECISIONS = {
     "use": "use",
+    "helps_its_own_prompt": "helps its own prompt",
+    "asking_again_helps": "asking again helps",
+    "better_than_asking_again": "better than asking again",
+    "worse_than_asking_again": "worse than asking again",
     "avoid": "avoid",
     "equivalent": "no difference",
     "no_evidence": "no evidence",
     None: "none",
 }
+# what a technique does to the one LLM that a decision is about
+OF_AN_LLM = {
+    "use": "helps",
+    "helps_its_own_prompt": "helps its own prompt",
+    "asking_again_helps": "asking again helps",
+    "better_than_asking_again": "better than asking again",
+    "worse_than_asking_again": "worse than asking again",
+    "avoid": "harms",
+    "equivalent": "no difference",
+    "no_evidence": "cannot be told",
+    None: "none",
+}
+PERHAPS_ASKING_AGAIN = "perhaps asking again"  # gains on a plain prompt, and is not shown to on a placebo
+HELPS = ("use", "helps_its_own_prompt", "asking_again_helps", "better_than_asking_again")
+HARMS = ("avoid", "worse_than_asking_again")
+DECIDED = (*HELPS, *HARMS, "equivalent")
 CERTAINTY = {
-    "too_few_llms": "fewer than five LLMs were asked, too few to speak of others",
+    "one_llm": "said of this LLM alone, by its own trials",
+    "too_few_vendors": "the LLMs asked are of fewer than five vendors, too few to speak of others",
     "contradicted_elsewhere": "another domain, measure or comparison of arms of the study says the opposite",
-    "established": "established for LLMs like those asked",
+    "established": "established for other LLMs",
+    "supported": "supported for other LLMs, not established",
     "withheld": "what it does is seen, and a decision is withheld for the reason given below",
-    "promising": "seen in the LLMs asked, not established for others like them",
     "no_evidence": "the data cannot separate help from harm",
 }
 REASONS = {
     "too_few_llms": "fewer than five LLMs were asked",
+    "too_few_vendors": "the LLMs asked are of fewer than five vendors",
     "one_llm": "the trials of one LLM say little about another",
     "zero_variance": "all its answers are the same, so that chance cannot be told from effect",
+    "no_variance": "all answers of a cell are the same, so that nothing is sure of this LLM",
     "no_variance_to_correct": "some answers never vary, so that their noise could not be taken off the loss",
     "missing_direction": "low or high anchors were not asked",
     "missing_arm": "an arm of it was not answered",
@@ -129,10 +162,21 @@ REASONS = {
     "reading_would_change": "the recorded numbers, not those of the texts, would change the decision",
     "confounded_prompt": "the two were asked with different prompts",
     "own_control": "it is held against its own first answers, since its prompt differs from that of the others",
+    "before_after": "it is held against its own first answers, which come before it in the same trials",
+    "placebo_not_asked": "no placebo of neutral turns was asked beside it",
+    "not_shown_over_placebo": "it gains on a plain prompt, and is not shown to gain on a placebo of neutral turns",
+    "family_not_frozen": "what would be decided was not fixed before the first answer",
+    "family_changed": "what would be decided was changed after it had been fixed",
+    "outside_the_family": "more is decided than was fixed before the first answer, or by another margin",
+    "one_case": "there is only one case",
+    "gap_shrinks_with_level": "answers are lower with it, so that the level alone may make the gap smaller",
+    "no_technique_not_asked": "no plain prompt was asked that all could be compared with",
+    "one_technique": "of one technique alone no place says anything",
+    "valid_range_unknown": "it is not known what missing answers could have been",
     "control_not_asked": "its control was not asked of the same LLMs",
     "not_asked_with_it": "this LLM was not asked with it, so that its other results foretell this one",
     "llms_lacking": "not every technique was asked of the same LLMs",
-    "llms_differ": "some of the LLMs asked gain and others lose more than the margin",
+    "llms_differ": "some LLM surely gains or loses more than the margin",
     "nothing_to_rank": "no ranked technique has an answer to an anchored question",
     "not_reachable_with_trials": "more trials of the same LLMs would not settle it",
     "effect_too_small": "the effect is too small for any number that can be counted",
@@ -142,6 +186,7 @@ REASONS = {
     "not_of_every_llm": "not every LLM's calls were recorded",
 }
 ALL_REASONS = REASONS | {
+    "bias_reversed": "it surely turns the bias of some LLM round, by more than it was",
     "control": "it is what the others are held against",
     "no_spread_to_change": "there is next to no spread to change",
     "not_ranked": "it is not ranked",
@@ -149,7 +194,12 @@ ALL_REASONS = REASONS | {
 }
 NO_REASON = "no reason is given"
 CAVEATS = {
-    "llms_differ": "The LLMs asked differ on {names}: some gain and others lose more than the margin.",
+    "placebo_not_asked": "No placebo of neutral turns was asked beside {names}: turns alone might do as much.",
+    "gap_shrinks_with_level": (
+        "With {names} answers are surely lower, and high and low ones are not surely nearer by a factor: the lower "
+        "level alone may make the gap smaller."
+    ),
+    "llms_differ": "{names} surely moves some LLM by more than the margin, so it is not called no difference.",
     "attrition_could_reverse": "Missing answers could reverse what is said of {names}.",
     "attrition_could_change": "Had every trial been answered, the decision on {names} could be another.",
     "reading_would_change": "With the recorded numbers, not those of the texts, {names} would be judged otherwise.",
@@ -164,11 +214,24 @@ CAVEATS = {
     ),
     "bias_moved": "{names} moves the bias of an LLM by more than the margin, so it is not called no difference.",
 }
-BARRING = ("reading_would_change", "judge_errors_counted", "bias_moved")  # what is said where nothing is decided too
+# what is said where nothing is decided too
+BARRING = ("reading_would_change", "judge_errors_counted", "bias_moved", "llms_differ")
+# what a decision lacks to be established, by the code of its row; those of several techniques name them
+LACKS = {
+    "family_not_frozen": "what would be decided was not fixed before the first answer",
+    "family_changed": "what would be decided was changed after it had been fixed",
+    "outside_the_family": "more is decided than was fixed before the first answer, or by another margin",
+    "one_case": "all answers are on one case",
+    "before_after": "first and last answers are of the same trials, so that asking again alone might do it ({names})",
+    "attrition_could_reverse": "missing answers could reverse what is said of {names}",
+    "attrition_could_change": "missing answers could change what is said of {names}",
+    "reading_would_change": "the recorded numbers, not those of the texts, would change what is said of {names}",
+    "contradicted_elsewhere": "another domain, measure or comparison of arms says the opposite of {names}",
+}
 EITHER = "helps in one comparison and harms in another"
 ABOVE_THE_LOSS = (
-    "No technique can take away more than the whole loss. Intervals of gains that end above it are not cut, so that "
-    "they say how little is known"
+    "No technique can take away more than the whole loss. Noise was taken off losses and not off intervals of gains: "
+    "those that end above the loss are not cut, so that they say how little is known"
 )
 CONTRADICTED = "Another domain, measure or comparison of arms of this study says the opposite of {names}."
 # what is counted otherwise, by the switch of `inference.multiverse`
@@ -178,7 +241,10 @@ COUNTED = {
     "baseline": "with the baseline at {}",
     "refusals": "with the missing answers taken as {}",
     "llm_left_out": "without {}",
+    "vendor_left_out": "without the LLMs of {}",
 }
+WAYS, LEFT_OUT = "{n} of {of} ways of counting", "{n} of {of} that leave out an LLM or a vendor"
+ANOTHER = "another {}"
 TURNED_TO = {"reparsed": "texts'", "least_gain": "the worst for it", "most_gain": "the best for it"}
 
 
@@ -226,6 +292,21 @@ def codes_of(row):
     return (row.get("reason") or "").split("; ")
 
 
+def on_an_llm(row):
+    """Say in short what a technique does to the LLM of a row.
+
+    Parameters
+    ----------
+    row : dict
+        Of `inference.decisions`.
+
+    Returns
+    -------
+    str
+    """
+    return PERHAPS_ASKING_AGAIN if "not_shown_over_placebo" in codes_of(row) else OF_AN_LLM[row["decision"]]
+
+
 def in_words(reason):
     """Say why something is null, or what limits it; a code that nobody put in words with spaces.
 
@@ -259,29 +340,35 @@ def counted_otherwise(switch, value):
     return COUNTED[switch].format(TURNED_TO.get(value, value))
 
 
-def in_ways_of_counting(name, decision, sensitivity):
-    """Say in how many ways of counting a decision on a technique is the same, and in which it is another.
+def in_ways_of_counting(name, sensitivity):
+    """Say in how many ways of counting an interval decides the same, and without how many LLMs or vendors.
 
     Parameters
     ----------
     name : str
         Of the technique.
-    decision : str or None
     sensitivity : dict or None
-        `n_same_decision`, `n_specifications`, `carried_by` and, of those that are `others`, what was turned to what.
+        `decision` of the recommended way, as the interval alone has it; `n_same_decision` of `n_specifications`,
+        `n_left_out_same` of `n_left_out`, `carried_by` and, of those that are `others`, what was turned to what.
 
     Returns
     -------
     str or None
         Nothing where nothing was decided, or counted in one way alone.
     """
-    if not sensitivity or decision in ("no_evidence", None) or sensitivity["n_specifications"] == 1:
+    if not sensitivity or sensitivity["decision"] in ("no_evidence", None):
         return None
-    n = f"{sensitivity['n_same_decision']} of {sensitivity['n_specifications']}"
-    statement = f"{name}: the same decision in {n} ways of counting"
-    others = [counted_otherwise(switch, value) for switch, value in sensitivity["others"]]
-    others += [counted_otherwise("llm_left_out", sensitivity["carried_by"])] if sensitivity["carried_by"] else []
-    return f"{statement}, another {listed(others, 'or')}." if others else f"{statement}."
+    parts = []
+    if sensitivity["n_specifications"] > 1:
+        others = [counted_otherwise(switch, value) for switch, value in sensitivity["others"]]
+        part = WAYS.format(n=sensitivity["n_same_decision"], of=sensitivity["n_specifications"])
+        parts.append(f"{part} ({ANOTHER.format(listed(others, 'or'))})" if others else part)
+    if sensitivity["n_left_out"]:
+        part = LEFT_OUT.format(n=sensitivity["n_left_out_same"], of=sensitivity["n_left_out"])
+        carried = sensitivity["carried_by"]
+        without = ANOTHER.format(f"without {listed(carried.split(', '), 'or')}") if carried else None
+        parts.append(f"{part} ({without})" if carried else part)
+    return f"{name}: the interval decides the same in {' and '.join(parts)}." if parts else None
 
 
 def probability(p):
@@ -301,7 +388,7 @@ def probability(p):
 
 
 def has_rivals(rows):
-    """Say whether some technique can be best: of one alone that is certain, and means nothing.
+    """Say whether some technique can be best among several: of one alone that means nothing.
 
     Parameters
     ----------
@@ -311,4 +398,4 @@ def has_rivals(rows):
     -------
     bool
     """
-    return len({row["technique"] for row in rows}) > 1
+    return len({row["technique"] for row in rows} - {CONTROL}) > 1

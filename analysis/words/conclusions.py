@@ -1,9 +1,25 @@
 """What a paper on a study of anchoring says of a domain, word for word and without numbers."""
 
-from analysis.words.codes import CAVEATS, CONTRADICTED, GOALS, codes_of
+from analysis.words.codes import CAVEATS, CONTRADICTED, DECIDED, GOALS, HARMS, LACKS, codes_of, listed
 
-LABELS = {"use": "USE", "avoid": "AVOID", "equivalent": "EQUIVALENT", "no_evidence": "NO EVIDENCE"}
-TOO_FEW = "Fewer than five LLMs were asked there, so that nothing is decided about LLMs in general."
+LABELS = {
+    "use": "USE",
+    "helps_its_own_prompt": "HELPS ITS OWN PROMPT",
+    "asking_again_helps": "ASKING AGAIN HELPS",
+    "better_than_asking_again": "BETTER THAN ASKING AGAIN",
+    "worse_than_asking_again": "WORSE THAN ASKING AGAIN",
+    "avoid": "AVOID",
+    "equivalent": "EQUIVALENT",
+    "no_evidence": "NO EVIDENCE",
+}
+TOO_FEW = "LLMs of fewer than five vendors were asked there, so that nothing is decided about LLMs in general."
+NOTHING = "Nothing is established there for other LLMs."
+NONE_BEATS = "No technique is shown to beat a plain prompt in {measures}."
+DECISIONS = "By {goal} ({measures}), the decisions in the domain {domain} about other LLMs are: {decided}."
+HOW_SURE = {"established": "established", "supported": "supported, not established"}
+LACKING = "What they lack to be established: {reasons}."
+OF_EACH_LLM = "Of the LLMs asked, each by its own trials: {harmed}."
+HARMS_WHOM = "{technique} harms {llms}"
 RARE = "EQUIVALENT means on average, unless rare LLMs differ."
 LIMITS = {
     "contradicted_elsewhere": CONTRADICTED,
@@ -11,7 +27,7 @@ LIMITS = {
 }
 
 
-def conclusion(domain, rankings, decisions, named):
+def conclusion(domain, rankings, decisions, of_each_llm, named):
     """Say without numbers what the evidence on a domain comes to.
 
     Parameters
@@ -21,6 +37,8 @@ def conclusion(domain, rankings, decisions, named):
         Of each technique of the domain, over LLMs: `losses` and `ranks` by goal, `goals_disagree` and `reason`.
     decisions : list of dict
         Rows of `inference.decisions` of what is ranked there, against its control.
+    of_each_llm : list of dict
+        The same of single LLMs.
     named : dict of str to str
         What techniques are called.
 
@@ -30,23 +48,49 @@ def conclusion(domain, rankings, decisions, named):
     """
     spoken = domain.replace("_", " ")
     sentences = [_first_places(spoken, rankings, named)]
-    if any("too_few_llms" in _codes(row) for row in decisions):
+    if any("too_few_vendors" in _codes(row) for row in decisions):
         sentences.append(TOO_FEW)
+    elif decisions and not any(row["certainty"] == "established" for row in decisions):
+        sentences.append(NOTHING)
     for goal, definition in GOALS.items():
         rows = [row for row in decisions if row["goal"] == goal]
-        population, sample = (_listed(rows, column, named) for column in ("decision", "decision_asked"))
-        if population:
-            beside = f"; of the LLMs asked and no others: {sample}" if sample else ""
-            sentences.append(
-                f"By {goal} ({definition.measures}), the decisions in the domain {spoken} about LLMs like those asked "
-                f"are: {population}{beside}."
-            )
+        if any(row["is_primary"] for row in rows) and not any(row["decision"] == "use" for row in rows):
+            sentences.append(NONE_BEATS.format(measures=definition.measures))
+        if listed_ := _listed(rows, named):
+            words = {"goal": goal, "measures": definition.measures, "domain": spoken, "decided": listed_}
+            sentences.append(DECISIONS.format(**words))
     if any(row["decision"] == "equivalent" for row in decisions):
         sentences.append(RARE)
+    reasons = []
+    for code, words in LACKS.items():
+        if names := dict.fromkeys(named[row["technique"]] for row in decisions if _lacks(row, code)):
+            reasons.append(words.format(names=", ".join(names)))
+    if reasons:
+        sentences.append(LACKING.format(reasons="; ".join(reasons)))
     for code, words in LIMITS.items():
-        if names := dict.fromkeys(named[row["technique"]] for row in decisions if code in _codes(row)):
+        limited = (row for row in decisions if code in _codes(row) and not _lacks(row, code))
+        if names := dict.fromkeys(named[row["technique"]] for row in limited):
             sentences.append(words.format(names=", ".join(names)))
+    if harmed := _harmed(of_each_llm, named):
+        sentences.append(OF_EACH_LLM.format(harmed=harmed))
     return " ".join(sentences)
+
+
+def lacking(row, name):
+    """Say what a decision that is supported lacks to be established.
+
+    Parameters
+    ----------
+    row : dict
+        Of `inference.decisions`.
+    name : str
+        Of its technique.
+
+    Returns
+    -------
+    list of str
+    """
+    return [text.format(names=name) for code, text in LACKS.items() if _lacks(row, code)]
 
 
 def _first_places(domain, rankings, named):
@@ -67,12 +111,34 @@ def _first_places(domain, rankings, named):
     )
 
 
-def _listed(rows, column, named):
-    decided = {
-        label: [named[row["technique"]] for row in rows if row[column] == decision]
-        for decision, label in LABELS.items()
-    }
-    return "; ".join(f"{label} for {', '.join(names)}" for label, names in decided.items() if names)
+def _listed(rows, named):
+    decided = {label: [row for row in rows if row["decision"] == decision] for decision, label in LABELS.items()}
+    return "; ".join(f"{label} for {_named(of, named)}" for label, of in decided.items() if of)
+
+
+def _named(rows, named):
+    """Name techniques with how sure the decision on each is."""
+    sure = (HOW_SURE.get(row["certainty"]) for row in rows)
+    return ", ".join(
+        f"{named[row['technique']]} ({word})" if word else named[row["technique"]]
+        for row, word in zip(rows, sure, strict=True)
+    )
+
+
+def _lacks(row, code):
+    return row["decision"] in DECIDED and row["certainty"] == "supported" and code in _codes(row)
+
+
+def _harmed(rows, named):
+    """Name who is harmed by what, and by which goals."""
+    llms, goals = {}, {}
+    for goal in GOALS:
+        for row in rows:
+            if row["goal"] == goal and row["decision"] in HARMS:
+                llms.setdefault((named[row["technique"]], goal), []).append(row["llm"])
+    for (name, goal), harmed in llms.items():
+        goals.setdefault(HARMS_WHOM.format(technique=name, llms=listed(harmed)), []).append(goal)
+    return "; ".join(f"{harms} by {listed(of_both)}" for harms, of_both in goals.items())
 
 
 def _codes(row):

@@ -20,9 +20,9 @@ def summary(evidences):
         Its `noun`, `headline`, `sentences`, `notes` beneath the table of measures, `goals` with the decisions by each,
         and the techniques that its leading goal or measure says to `use`, to `avoid`, or `either` by comparison.
     """
-    first, column = evidences[0], "decision_asked" if evidences[0].own else "decision"
+    first = evidences[0]
     leading = [row for evidence in evidences for row in evidence.of(*evidence.leading, own=bool(evidence.own))]
-    decided = sorted_by_decision(leading, column)
+    decided = sorted_by_decision(leading)
     return {word: sorted(row["name"] for row in decided[word]) for word in ("use", "avoid", "either")} | {
         "noun": first.noun,
         "headline": f"{SIMULATED_FIRST * first.is_simulated}{' '.join(map(headline, evidences))}",
@@ -54,7 +54,6 @@ def rows_shown(biases, evidence):
     -------
     list of dict
     """
-    which = "_asked" if evidence.own else ""
 
     def by_comparison(rows):
         return {(*compared(row), row["technique"]): row for row in rows}
@@ -72,9 +71,9 @@ def rows_shown(biases, evidence):
                 "is_share": is_share(bias),
                 "control": decision.get("control"),
                 "gain": decision.get("gain"),
-                "gain_low": decision.get(f"gain{which}_low"),
-                "gain_high": decision.get(f"gain{which}_high"),
-                "decision": decision.get(f"decision{which}"),
+                "gain_low": decision.get("gain_low"),
+                "gain_high": decision.get("gain_high"),
+                "decision": decision.get("decision"),
                 "p_better_than_control": prediction.get("p_better_than_control"),
             }
         )

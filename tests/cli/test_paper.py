@@ -35,14 +35,16 @@ def tables(source, paradigm="anchoring"):
         "temperature_scope": "pooled", "is_baseline": False,
     }  # fmt: skip
     gain = {"gain": 26.18, "gain_low": -1.31, "gain_high": 42.38, "gain_plain_low": 2.5, "gain_plain_high": 40.1,
-            "gain_asked_low": 22.4, "gain_asked_high": 29.9}  # fmt: skip
+            "gain_llms_low": 2.2, "gain_llms_high": 39.1, "loss": 12.97, "loss_control": 39.15}  # fmt: skip
     decided = {
         "control": "no_technique", "comparison": "control", **gain, "n_gained": 5, "p_sign_flip": 0.21875,
-        "n_beyond_margin": 4, "beyond_margin_high": 0.9372, "p_best": 0.5968, "p_worst": 0.0,
+        "n_helped": 4, "n_harmed": 1, "n_comparisons": 1, "n_families": 1, "p_best": 0.5968, "p_worst": 0.0,
         "p_worse_than_control": 0.012, "rank_low": 1, "rank_high": 3, "decision": "no_evidence",
-        "decision_asked": "use", "certainty": "promising", "confidence": 0.95, "margin": 5.0, "n_draws": 1000,
-        "seed": 1, "n_llms": 6, "reason": None,
+        "certainty": "no_evidence", "confidence": 0.95, "margin": 5.0, "n_draws": 1000,
+        "seed": 1, "n_llms": 6, "n_vendors": 5, "reason": None,
     }  # fmt: skip
+    of_one = decided | {"llm": "v/0", "gain": -14.3, "gain_low": -19.9, "gain_high": -8.7, "decision": "avoid",
+                        "certainty": "one_llm", "n_llms": 1, "n_vendors": 1}  # fmt: skip
     foretold = {"control": "no_technique", "expected_loss": 14.2, "gain": 25.1, "gain_low": -8.5, "gain_high": 58.8,
                 "p_better_than_control": 0.942, "p_best_new_llm": 1.0, "reason": None}  # fmt: skip
     asked = {"n_asked": 70, "n_answered": 66, "n_refused": 4, "n_unparsed": 0, "n_out_of_range": 0, "n_failed": 0}
@@ -80,8 +82,11 @@ def tables(source, paradigm="anchoring"):
             {**key, "paradigm": paradigm, "change": "withdrawn", "why": "cut off", "llm": llm, "n_trials": n}
             for llm, n in (("v/0", 4), ("v/1", 2))
         ],
+        "marts.shortfalls": [],
         "inference.decisions": [
-            {**key, **ANCHORING, "llm": None, "technique": "sacd", "goal": goal, **decided} for goal in GOALS
+            {**key, **ANCHORING, "llm": None, "technique": "sacd", "goal": goal, "is_primary": goal == GOALS[0], **of}
+            for goal in GOALS
+            for of in (decided, of_one)
         ],
         "inference.predictions": [
             {**key, **ANCHORING, "llm": None, "technique": "sacd", "goal": goal, **foretold} for goal in GOALS

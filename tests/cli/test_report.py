@@ -226,13 +226,34 @@ CHANGED = CAVEATS["reading_would_change"]
 FIVE = ("vendor/a", "vendor/b", "vendor/c", "vendor/d", "vendor/e")
 
 
-def test_below_five_llms_nothing_is_decided_about_others_and_what_is_said_of_those_asked_stands_beside_that(both):
+def rows_of(page):
+    return re.findall(r"<tr .*?</tr>", page, re.DOTALL)
+
+
+def test_below_five_vendors_nothing_is_decided_about_others_and_nothing_foretold(both):
     page = plain(both[1])
-    assert "By displacement, of LLMs like those asked" not in page
+    assert "By displacement" not in page.partition("What would change this answer")[0].partition("The answer")[2]
     assert "an LLM that nobody asked," not in page
-    decided = [row for row in re.findall(r"<tr .*?</tr>", both[1], re.DOTALL) if "n_gained" in row]
+    decided = [row for row in rows_of(both[1]) if "n_gained" in row]
     assert decided
-    assert all(re.search(r'decision no_evidence.*class="decision \w+"', row, re.DOTALL) for row in decided)
+    assert all(re.findall(r'class="decision (\w+)"', row) == ["no_evidence"] for row in decided)
+    assert all("too few vendors" in row for row in decided)
+
+
+def test_each_llm_has_what_each_technique_does_to_it_with_its_interval_and_the_harmed_are_named(both):
+    page = both[1]
+    table = next(table for table in re.findall(r"<table.*?</table>", page, re.DOTALL) if "Loan, gap (pp)" in table)
+    a, b = (" ".join(plain(row.replace("</t", " </t")).split()) for row in rows_of(table))
+    minus = "\N{MINUS SIGN}"
+    assert a == (
+        f"A so: 12 ✕ harms {minus}21.0 ({minus}23.0 to {minus}19.0) ≈ no difference +0.3 ({minus}1.7 to +2.3) "
+        "✓ helps +7.0 (+5.0 to +9.0)"
+    )
+    assert b.startswith(f"vendor/b ? cannot be told {minus}22.0 ({minus}24.0 to {minus}20.0)")
+    assert "for all 8 rows at once, of each LLM and comparison. Premortem harms A so: 12." in plain(table)
+    assert "no LLM is surely harmed" not in plain(table).lower()
+    by_displacement = next(part for part in page.split("<caption>") if "Loan, displacement (pp)" in part)
+    assert "No LLM is surely harmed." in by_displacement
 
 
 @pytest.fixture
@@ -242,18 +263,44 @@ def of_five(tmp_path, monkeypatch):
     return path, page_of(path, monkeypatch)
 
 
-def test_from_five_llms_on_the_page_decides_about_llms_like_those_asked_and_foretells_one_that_nobody_asked(
-    of_five, golden
-):
+def test_from_five_vendors_on_the_page_decides_about_other_llms_and_foretells_one_that_nobody_asked(of_five, golden):
     path, page = of_five
     assert not differing(page, path)[1]
     words, page = visible(page), plain(page)
-    golden(words, "By displacement", "use Premortem")
-    golden(words, "no difference means")
+    golden(words, "Established for other LLMs", "use Premortem")
+    golden(words, "Supported over vendors")
+    golden(words, "unless rare LLMs differ")
     golden(words, "P 50 %")
-    golden(words, "P 75 %")
     golden(words, "How probable")
-    assert "nothing is decided about other LLMs" not in page
+    assert "nothing is established for other LLMs" not in page
+
+
+def test_the_probabilities_of_the_first_place_have_no_technique_among_them(of_five):
+    for column, n in (("p_best", 3), ("p_best_new_llm", 3)):
+        plain_prompt = [
+            row for row in rows_of(of_five[1])
+            if row.startswith('<tr data-key="technique=no_technique') and f'data-c="{column}"' in row
+        ]  # fmt: skip
+        assert sum(row.count(f'data-c="{column}"') for row in plain_prompt) == n
+        assert all("12.5\N{NO-BREAK SPACE}%" in row for row in plain_prompt)
+
+
+@pytest.mark.parametrize("leading", ["displacement", "gap"])
+def test_the_goal_that_leads_is_shown_first(warehouse, monkeypatch, leading):
+    with closing(duckdb.connect(str(warehouse))) as connection:
+        connection.execute(f"update marts.effects set leads = goal = '{leading}'")
+    page = page_of(warehouse, monkeypatch)
+    shown = [goal for goal, rest in re.findall(r'<div data-goal="(\w+)"([^>]*)>', page) if "hidden" not in rest]
+    assert shown == [leading]
+    assert re.search(r'<select name="goal"><option value="(\w+)"', page)[1] == leading
+    assert re.search(r"<h4 id=\"study-1-gains-(\w+)\"", page)[1] == leading
+
+
+def test_of_what_is_decided_the_page_says_how_sure_it_is(of_five):
+    words = visible(of_five[1])
+    assert "✓ Use\nPremortem: established for other LLMs" in words
+    assert "✕ Avoid\nPremortem: supported for other LLMs, not established" in words
+    assert "? No evidence\nSACD\n" in words
 
 
 def test_what_is_beside_a_decision_is_on_the_page(of_five):
@@ -262,8 +309,8 @@ def test_what_is_beside_a_decision_is_on_the_page(of_five):
         if "technique=premortem;goal=displacement;control=no_technique" in row and "n_gained" in row
     )  # fmt: skip
     said = " ".join(plain(row.replace("</td>", " ")).replace("\N{NO-BREAK SPACE}", " ").split())
-    assert said.startswith("Premortema plain prompt ✓ use ✓ use established")
-    assert "+22.0 (+19.5 to +24.5) +20.0 to +24.0 +21.0 to +23.0 5 of 5 0.125 4 of 5 (99 %) 240" in said
+    assert said.startswith("Premortema plain prompt ✓ use established 6.5, 28.5")
+    assert "+22.0 (+19.5 to +24.5) +20.0 to +24.0 +20.5 to +23.5 use 5 of 5 1, 0 0.125 5 240" in said
 
 
 def test_a_decision_that_the_other_reading_would_change_is_listed_with_its_goals_and_the_placebo(of_five, golden):
@@ -282,14 +329,14 @@ def test_a_decision_that_depends_on_how_one_counts_names_what_changes_it_and_who
     rows = re.findall(r"<tr .*?</tr>", of_five[1], re.DOTALL)
     row = next(row for row in rows if "technique=premortem;goal=gap" in row and "n_same_decision" in row)
     said = " ".join(plain(row.replace("</td>", " ")).split())
-    assert said.endswith("\N{MINUS SIGN}21.0 \N{MINUS SIGN}24.2 \N{MINUS SIGN}16.5 3 3 \N{EN DASH} 2 reading A so: 12")
+    assert said.endswith("\N{MINUS SIGN}21.0 \N{MINUS SIGN}24.2 \N{MINUS SIGN}16.5 2 1 reading 1 1 vendor/b")
 
 
 def test_a_confounded_comparison_is_called_so_and_decides_nothing(of_five, golden):
     with closing(duckdb.connect(str(of_five[0]))) as connection:
         connection.execute(
             "update inference.decisions set comparison = 'confounded', decision = null, "
-            "decision_asked = null, certainty = null, reason = 'confounded_prompt' where comparison = 'placebo'"
+            "decision_llms = null, certainty = null, reason = 'confounded_prompt' where comparison = 'placebo'"
         )
     with pytest.MonkeyPatch.context() as patch:
         page = page_of(of_five[0], patch)
@@ -300,10 +347,27 @@ def test_a_confounded_comparison_is_called_so_and_decides_nothing(of_five, golde
     golden(visible(page), "decided against")
 
 
+def test_what_helps_its_own_prompt_stands_beside_a_plain_prompt_each_number_with_where_it_is_from(of_five):
+    with closing(duckdb.connect(str(of_five[0]))) as connection:
+        connection.execute(
+            "update inference.decisions set comparison = 'confounded', decision = null, "
+            "decision_llms = null, certainty = null, reason = 'confounded_prompt' where comparison = 'placebo'"
+        )
+        connection.execute(
+            "update inference.decisions set decision = 'helps_its_own_prompt', certainty = 'supported' "
+            "where technique = 'sacd' and comparison = 'control' and llm is null"
+        )
+    with pytest.MonkeyPatch.context() as patch:
+        page = page_of(of_five[0], patch)
+    assert "a plain prompt, of another wording" in plain(page)
+    assert "| SACD (supported) |" in visible(page)
+    assert not differing(page, of_five[0])[1]
+
+
 def test_a_claim_opens_down_to_its_specification_and_the_sql_of_its_trials(both):
     page = both[1]
     row = next(row for row in re.findall(r"<tr .*?</tr>", page, re.DOTALL) if "claim_id=real-claim-1" in row)
-    assert 'data-recomputes="no" data-holds="contradicted"' in row
+    assert re.findall(r'<td class="(\w+)"', row) == ["no", "contradicted"]
     assert 'as of <a href="#claim-real-claim-0">this claim</a>' in row
     assert "technique=sacd" in page[: page.index("<tr id")]
     first = next(row for row in re.findall(r"<tr .*?</tr>", page, re.DOTALL) if 'id="claim-real-claim-0"' in row)

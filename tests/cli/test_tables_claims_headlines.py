@@ -69,7 +69,7 @@ RANKINGS = [
 ]
 
 DECIDED = [
-    # study, domain, technique, goal, n LLMs, decision, that of those asked, loss
+    # study, domain, technique, goal, n LLMs, decision, that of each LLM, loss
     *(("s", domain, "no_technique", goal, n, None, None, loss)
       for domain, n in (("split", 6), ("agreed", 6), ("few", 2))
       for goal, loss in (("displacement", 20.0), ("gap", 30.0), ("error", 25.0))),
@@ -173,9 +173,9 @@ def made_once(tmp_path_factory):
                 insert(
                     made, "inference.decisions", study=study, paradigm="anchoring", domain=domain, llm=llm,
                     technique=technique, goal=goal, control=control, comparison=comparison,
-                    loss=-1 if llm else loss, decision=decision, decision_asked=asked,
-                    certainty=decision and ("established" if n_llms > 4 else "too_few_llms"),
-                    margin=5, n_llms=n_llms,
+                    loss=-1 if llm else loss, decision=asked if llm else decision,
+                    certainty=decision and ("one_llm" if llm else "established" if n_llms > 4 else "too_few_vendors"),
+                    margin=5, n_llms=n_llms, n_vendors=n_llms, n_cases=1, is_primary=goal == "displacement",
                 )  # fmt: skip
         for values in TRIALS:
             trial = dict(zip(COLUMNS, values, strict=True))
@@ -631,23 +631,24 @@ def test_headlines_show_the_losses_by_each_goal_and_the_decision(warehouse, caps
 def test_headlines_say_what_to_use_and_where_goals_are_opposed(warehouse, capsys, golden):
     out = ask(capsys, "headlines", "--study", "s")
     said = headlines_by_domain(out)
-    assert said["agreed"].startswith("use SACD ")
-    assert said["split"].startswith("avoid SACD ")
+    assert said["agreed (one case)"].startswith("established for other LLMs: use SACD ")
+    assert said["split (one case)"].startswith("established for other LLMs: avoid SACD ")
     golden(out, "opposed", "SACD")
     golden(said["bare"])
 
 
-def test_headlines_of_a_domain_of_two_llms_are_no_evidence_with_what_those_asked_show_beneath(
+def test_headlines_of_a_domain_of_too_few_vendors_establish_nothing_and_say_nothing_of_the_mean_of_those_asked(
     warehouse, capsys, golden
 ):
-    lines = ask(capsys, "headlines", "--study", "s").splitlines()
-    place = lines.index("few: no evidence: only 2 LLMs were asked (five are needed).")
-    golden(lines[place + 1], "2 LLMs", "SACD")
+    out = ask(capsys, "headlines", "--study", "s")
+    golden(out, "few (one case)", "2 LLMs")
+    assert "on average" not in out
+    assert "LLMs asked, and no others" not in out
 
 
 def test_headlines_say_what_recommend_says(change, warehouse, capsys):
-    doubles = "loss_control gain gain_low gain_high gain_asked_low gain_asked_high beyond_margin_high p_best"
-    numbers = "p_worse_than_control n_gained n_beyond_margin n_comparisons n_trials"
+    doubles = "loss_control gain gain_low gain_high gain_squared p_best"
+    numbers = "p_worse_than_control n_gained n_comparisons n_trials"
     ones = ", ".join(f"{name} = 1" for name in f"{doubles} {numbers}".split())
     change(f"update inference.decisions set {ones}")
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
@@ -746,7 +747,7 @@ def test_brief_headlines_are_a_line_for_each_answer_and_of_simulated_studies_onl
 ):
     whole, brief = (ask(capsys, "headlines", *more).splitlines() for more in (["--study", "s"], ["--brief"]))
     assert [line.strip() for line in brief if line.startswith("  ")] == [
-        line for line in whole if line.startswith(("agreed: ", "bare: ", "few: ", "split: "))
+        line for line in whole if line.startswith(("agreed (", "bare: ", "few (", "split ("))
     ]
     golden("\n".join(brief), "SIMULATED")
     (claims,) = (line for line in brief if line.startswith("Document A. "))

@@ -1,0 +1,212 @@
+"""What each statement on techniques means: `docs/statements.md`, from the templates that the statements are made of.
+
+`python -m analysis.words.statements` prints the page.
+"""
+
+from types import ModuleType
+from typing import NamedTuple
+
+from analysis.words import advice, biases, cards, codes, conclusions, pages, settling, shortfalls
+
+MODULES = (advice, cards, conclusions, settling, shortfalls, biases, pages)
+
+
+class Meaning(NamedTuple):
+    """What statements of one kind say: of what, in which unit, with which error, and if what holds."""
+
+    heading: str
+    estimand: str
+    units: str
+    family: str
+    error: str
+    assumption: str
+    simulated: str
+    templates: dict[ModuleType, tuple[str, ...]]
+
+
+NONE = "-"
+IF_NO_RARE = "no rare LLM far off, gains not strongly skewed; vendors asked are like those not asked"
+MEANINGS = (
+    Meaning(
+        "Established and supported",
+        "mean gain over vendors: the control's mean square less that of the technique, without noise",
+        "points of the loss: the root of the control's mean square less that of what the gain leaves of it",
+        "all rows of a study, domain and goal that are decided, those against a placebo too",
+        f"any false use or avoid: up to {advice.ERROR} %, times the families that were declared",
+        IF_NO_RARE,
+        "rows “four rows”, “a family of six” and “exactly on the baseline”; where it breaks, the rows below these",
+        {
+            advice: (
+                "NOTHING",
+                "ESTABLISHED",
+                "SUPPORTED",
+                "IN_SHORT_SUPPORTED",
+                "NONE_BEATS",
+                "UNDECIDED",
+                "TOO_FEW_OF_A_KIND",
+                "TOO_FEW_VENDORS",
+                "ONE_ASKED",
+                "ONE_COMPARED",
+                "NOT_ESTABLISHED",
+                "OWN_PROMPT",
+                "ASKING_AGAIN",
+                "PLACEBO",
+                "ERROR_OF_FAMILY",
+                "ERROR_OF_ONE",
+                "ERROR_OF_SEVERAL",
+                "FAMILIES",
+                "ERROR_BESIDE",
+                "ASSUMES",
+            ),
+            cards: ("ON_A_CARD", "NOTHING_ESTABLISHED", "NONE_BEATS", "TOLD", "LACKS"),
+            conclusions: ("TOO_FEW", "NOTHING", "NONE_BEATS", "DECISIONS", "LACKING", "HOW_SURE"),
+            pages: ("NONE_SHOWN",),
+        },
+    ),
+    Meaning(
+        "No difference",
+        "the same mean gain, and the gain of each LLM asked",
+        "points of the loss, against the margin",
+        "the same",
+        "a true gain beyond the margin called no difference: 2.5 % of a row alone",
+        IF_NO_RARE,
+        "“a true gain of 6 … is called equivalent”",
+        {advice: ("OUT_OF_REACH",), conclusions: ("RARE",)},
+    ),
+    Meaning(
+        "Each LLM",
+        "the gain of that LLM in the cases asked",
+        "points of its own loss",
+        "all LLMs and rows of the study, domain and goal",
+        f"any false “helps” or “harms”: up to {advice.ERROR} %",
+        "answers of an LLM to one prompt are independent; about 15 of each kind or more",
+        "“ten LLMs and four techniques that change nothing”",
+        {
+            advice: ("LLM_BY_LLM", "ON_EACH", "NONE_OF_EACH", "ERROR_OF_EACH"),
+            cards: ("EACH_LLM", "ON_THE_CARD_OF_AN_LLM", "LOSSES_OF_AN_LLM"),
+            conclusions: ("OF_EACH_LLM", "HARMS_WHOM"),
+        },
+    ),
+    Meaning(
+        "Seen, and not decided",
+        "losses as they are in those asked, means of vendors; against a plain prompt of another wording nothing is "
+        "decided",
+        "points of the loss",
+        NONE,
+        "none is stated",
+        NONE,
+        NONE,
+        {
+            advice: ("BESIDE_PLAIN", "SEEN", "SEEN_OF_ALL", "LOSSES"),
+            cards: ("BESIDE_PLAIN", "LIMITS"),
+            conclusions: ("LABELS", "LIMITS", "CONTRADICTED", "CAVEATS"),
+            biases: ("DESCRIBED", "NOT_A_DIFFERENCE"),
+        },
+    ),
+    Meaning(
+        "An LLM that nobody asked",
+        "the gain of one more LLM, and the place of each technique and a plain prompt in it",
+        "points of the loss; probabilities",
+        "one model of all techniques that are held against one control",
+        "95 % prediction interval; probabilities come true about as often as they say",
+        "gains of LLMs are normal, and LLMs are like those asked; LLMs of one vendor are taken for independent",
+        "the table under “An LLM that nobody asked”",
+        {advice: ("IS_BEST", "OF_PLAIN", "PLAIN_IS_BEST", "EXPECTED", "SIMULATED_SAY_NOTHING")},
+    ),
+    Meaning(
+        "What would settle it",
+        "vendors, LLMs, trials or items with which the interval would decide",
+        "counts",
+        "as the decision that is open",
+        "settled every second time, or four times in five; a second look adds its own error",
+        "gain and variances stay what they are now",
+        NONE,
+        {settling: ("DOES", "OFTEN", "UNREACHABLE", "FORBIDDEN", "SECOND_LOOK")},
+    ),
+    Meaning(
+        "What counts nowhere",
+        "answers that were asked for and are held back, not read, refused or withdrawn",
+        "counts",
+        NONE,
+        "none: they are counted",
+        NONE,
+        NONE,
+        {shortfalls: ("SENTENCES", "BY_SHARE", "MOST", "MOST_OFTEN", "SUCH_AS")},
+    ),
+    Meaning(
+        "A bias without technique",
+        "mean contrast of two arms over LLMs and items",
+        "the unit of the measure",
+        "all tests of a paradigm (Holm)",
+        "any false bias: up to 5 %",
+        "LLMs and items asked are like those not asked",
+        "the table under “Arms, items and judges”",
+        {biases: ("BY_HOLM",)},
+    ),
+)
+ROWS = ("estimand", "units", "family", "error", "assumption", "simulated")
+
+
+def templates(module):
+    """Return the templates of sentences of a module, by the name of their constant.
+
+    Parameters
+    ----------
+    module : module
+
+    Returns
+    -------
+    dict of str to list of str
+        Constants that are text of several words, or tables of such.
+    """
+    constants = ((name, value) for name, value in vars(module).items() if name.isupper())
+    as_lists = ((name, [*_flat(value)]) for name, value in constants)
+    return {
+        name: texts
+        for name, texts in as_lists
+        if texts and all(isinstance(text, str) for text in texts) and any(" " in text.strip() for text in texts)
+    }
+
+
+def _flat(value):
+    if isinstance(value, dict | tuple):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _flat(part)
+    else:
+        yield value
+
+
+def page():
+    """Return the page that says what each statement means.
+
+    Returns
+    -------
+    str
+        In Markdown.
+    """
+    lines = [
+        "# What each statement means",
+        "",
+        "Each sentence on a technique that `bais recommend`, the page and the paper print is made of one of these "
+        "templates. What is simulated stands in the [methodology](methodology.md#gains-and-decisions), by "
+        "`make coverage`. "
+        "This page is printed by `python -m analysis.words.statements`.",
+    ]
+    for meaning in MEANINGS:
+        lines += ["", f"## {meaning.heading}", "", "| | |", "| --- | --- |"]
+        lines += [f"| {row} | {getattr(meaning, row)} |" for row in ROWS]
+        lines.append("")
+        said = {text for module, names in meaning.templates.items() for name in names for text in _texts(module, name)}
+        lines += [f"- {text}" for text in sorted(said)]
+    lines += ["", "## Words", "", "| code | said |", "| --- | --- |"]
+    for of in (codes.DECISIONS, codes.CERTAINTY):
+        lines += [f"| `{code}` | {text} |" for code, text in of.items() if code]
+    return "\n".join(lines) + "\n"
+
+
+def _texts(module, name):
+    return (text.strip() for text in templates(module)[name])
+
+
+if __name__ == "__main__":
+    print(page(), end="")
