@@ -4,9 +4,10 @@ import re
 from contextlib import closing
 from xml.etree import ElementTree
 
+import duckdb
 import pytest
 
-from tests.tools.picture import DOMAIN, STUDY, main
+from tests.tools.picture import DOMAIN, OPEN, STUDY, main
 from tests.tools.report_page import Made
 
 ANSWERS = {  # technique, LLM, direction: percent of the own answer and how often
@@ -32,7 +33,7 @@ def warehouse(tmp_path_factory):
             made.add("marts.effects", **of, paradigm="anchoring", goal="displacement", technique=technique, loss=loss)
             made.add(
                 "inference.decisions", **of, technique=technique, paradigm="anchoring", goal="displacement",
-                control=control, comparison="control", loss=loss, decision="use" if control else None,
+                control=control, comparison=control and "control", loss=loss, decision=control and "use",
             )  # fmt: skip
         for (technique, llm, direction), counts in ANSWERS.items():
             for percent, n_trials in counts.items():
@@ -57,7 +58,18 @@ def test_each_group_of_equal_answers_is_a_circle_as_large_as_its_share(warehouse
 def test_the_finding_says_the_displacements_of_the_warehouse(warehouse, tmp_path):
     main(warehouse, tmp_path / "answers.svg")
     title = re.search("<title>(.*)</title>", (tmp_path / "answers.svg").read_text())[1]
-    assert "by 40 % with a plain prompt and 27 % with the placebo (Random Control)" in title
+    assert "40 % off with a plain prompt and 27 % off with the placebo (Random Control)" in title
+
+
+def test_what_is_not_decided_is_said_to_be_shown_for_no_other_llms(warehouse, tmp_path):
+    main(warehouse, tmp_path / "answers.svg")
+    assert OPEN not in (tmp_path / "answers.svg").read_text()
+    copy = tmp_path / "w.duckdb"
+    copy.write_bytes(warehouse.read_bytes())
+    with closing(duckdb.connect(str(copy))) as connection:
+        connection.execute("update inference.decisions set decision = 'no_evidence' where control = 'no_technique'")
+    main(copy, tmp_path / "answers.svg")
+    assert OPEN in (tmp_path / "answers.svg").read_text()
 
 
 def test_the_picture_of_the_same_warehouse_is_the_same_to_the_byte(warehouse, tmp_path):

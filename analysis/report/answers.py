@@ -24,7 +24,6 @@ WIDTH, LEFT, RIGHT, TOP, ROW, NAME, BOTTOM = 340, 8, 332, 34, 15, 19, 34
 LARGEST, SMALLEST = 7.0, 1.4
 ROW_OF = ("domain", "vignette", "llm", "technique", "arm")
 UNANCHORED, ENDS = "none", ("low", "high")
-UNDER = {UNANCHORED: "", "low": ", under a low anchor", "high": ", under a high anchor"}
 
 
 def answers(study, prefix):
@@ -173,7 +172,16 @@ def _drawing(study, place, cells, techniques, anchors, losses, lost, scale, unit
             beside = _beside(losses.get(technique), lost.get(technique, 0))
             named.append((technique, directions, _called(study, technique), beside))
     for technique, directions, name, beside in named:
-        rows.append({"y": bottom, "name": name, "beside": beside, "directions": []})
+        rows.append(
+            {
+                "y": bottom,
+                "name": name,
+                "beside": beside,
+                "key": key_text({"technique": technique}),
+                "option": f"--technique {shlex.quote(clean(technique))}",
+                "directions": [],
+            }
+        )
         bottom += NAME
         for direction in directions:
             counts = cells[technique, direction]
@@ -185,9 +193,7 @@ def _drawing(study, place, cells, techniques, anchors, losses, lost, scale, unit
             rows[-1]["directions"].append(
                 {
                     "direction": direction,
-                    "key": key_text({"technique": technique, "arm": direction}),
-                    "said": f"{name}{UNDER[direction]}",
-                    "option": f"--technique {shlex.quote(clean(technique))} --direction {direction}",
+                    "key": key_text({"arm": direction}),
                     "dots": dots,
                     "mean": scale(_mean(counts)),
                     "y": bottom,
@@ -207,7 +213,7 @@ def _drawing(study, place, cells, techniques, anchors, losses, lost, scale, unit
         right=RIGHT,
         top=TOP,
         bottom=bottom,
-        row_height=ROW,
+        half=ROW / 2,
         own=own if own is None else scale(own),
         own_quartiles=[scale(end) for end in _quartiles(unanchored)] if unanchored else (),
         ticks=[(at, text, "start" if at < LEFT + 14 else "end" if at > RIGHT - 14 else "middle") for at, text in ticks],
@@ -243,7 +249,7 @@ def _dots(counts, scale, unit, most):
         what = _short(low) if low == high else f"{_short(low)} to {_short(high)}"
         one, several = (
             ' data-key="value={}"',
-            ' data-column="sum(n_trials) filter (where value between {} and {})"',
+            ' data-c="sum(n_trials) filter (where value between {} and {})"',
         )
         dots.append(
             {

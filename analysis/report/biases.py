@@ -152,7 +152,6 @@ def _table(study, measure, rows):
     key = shared | ({"llm": first["llm"], **one_llm} if first["llm"] else {"is_headline": True})
     scale, digits = (100, 1) if first["is_share"] else (1, 3)
     differing = partial(signed, digits=digits, scale=scale)
-    low, high = ("gain_asked_low", "gain_asked_high") if first["llm"] else ("gain_low", "gain_high")
     contrast = ("arm", "arm_b", "technique")
 
     def decided(cell_of, column, expression=None, *, table=DECIDED, **more):
@@ -177,8 +176,8 @@ def _table(study, measure, rows):
         ("p, by Holm", number("p_holm", digits=4, reason=SAID_ABOVE)),
         ("decision", lambda row: MISSING if row["decision"] is None else DECISIONS[row["decision"]]),
         (f"gain{unit}", decided(differing, "gain")),
-        ("from", decided(differing, "gain_low", low)),
-        ("to", decided(differing, "gain_high", high)),
+        ("from", decided(differing, "gain_low")),
+        ("to", decided(differing, "gain_high")),
         ("P(better)", decided(number, "p_better_than_control", table=FORETOLD, digits=2)),
         ("LLMs", whole("n_llms")),
         ("items", whole("n_items")),

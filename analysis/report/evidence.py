@@ -4,11 +4,11 @@ from functools import partial
 
 from markupsafe import Markup
 
-from analysis.methods.small_samples import FEWEST_LLMS
+from analysis.methods.small_samples import FEWEST_LLMS, FEWEST_VENDORS
 from analysis.report.figures import room_for_text
 from analysis.report.panels import Figure, around, axis_of, draw_forest, draw_panel, figure_table, fixed, told
 from analysis.report.studies import NO_TECHNIQUE
-from analysis.report.tables import interval, named, number, share, signed, whole
+from analysis.report.tables import interval, named, number, share, signed, under_key, whole
 from analysis.report.text import changes_after_seeing
 from analysis.report.values import MISSING, Number, clean
 from analysis.words.codes import GOALS, listed
@@ -28,6 +28,7 @@ CLASSES = (
 )
 TINTS = ((5, "near"), (10, "over-1"), (25, "over-2"))
 EFFECTS, PERCENTS = "marts.effects", "papers.technique_effects"
+BEST = "(from inference.decisions where comparison is null or comparison = 'control')"
 OVER_VIGNETTES = {"paradigm": "anchoring", "vignette": None}  # rows of EFFECTS
 BY_DISPLACEMENT = {**OVER_VIGNETTES, "goal": "displacement"}
 OF_PERCENTS = {**POOLED, "temperature_scope": "pooled"}
@@ -43,9 +44,11 @@ def figures(study):
     Returns
     -------
     list of Figure
-        Those that the study has trials for.
+        Those that the study has trials for, first the gains by what leads in a domain.
     """
-    return [figure for make in FIGURES if (figure := make(study)).panels]
+    first = {f"gains-{study.leading(domain)}" for domain in study.domains}
+    made = [figure for make in FIGURES if (figure := make(study)).panels]
+    return sorted(made, key=lambda figure: figure.name not in first)
 
 
 def gains_figure(study, goal):
@@ -67,21 +70,20 @@ def gains_figure(study, goal):
     ]
     caption = Markup(
         "How much less {}, with each technique than with its control, in {}: right of 0 (dashed) the technique is "
-        "better. ◆ is the mean over LLMs; beside it stand its value and how many of the LLMs gained. Thin: the 95 % "
-        "interval over LLMs like those asked, for all ranked techniques at once; thick: for this technique alone. "
-        "Orange: each LLM that was asked. ◇ is hollow where fewer than {} LLMs were asked: no interval over others, "
-        "only that of the very LLMs asked. All domains have one axis. The numbers are in the answer above, under "
-        "“Decisions by each goal”."
-    ).format(GOALS[goal].measures.removeprefix("how "), "percentage points" if unit == "pp" else unit, FEWEST_LLMS)
+        "better. ◆ is the mean over vendors; beside it stand its value and how many of the LLMs gained. Thin: the 95 % "
+        "interval for other LLMs, for all rows of the goal at once; thick: for this row alone. Orange: each LLM that "
+        "was asked. ◇ is hollow where the LLMs are of fewer than {} vendors: no interval for others. All domains have "
+        "one axis. The numbers are in the answer above, under “Decisions by each goal”."
+    ).format(GOALS[goal].measures.removeprefix("how "), "percentage points" if unit == "pp" else unit, FEWEST_VENDORS)
     shown_to_help = f"these are shown to help: {'; '.join(helpers)}"
-    none = "no technique is shown to help LLMs like those asked"
+    none = "no technique is shown to help other LLMs more than a plain prompt does"
     title = f"By {goal}, {shown_to_help if helpers else none}"
     return Figure(f"gains-{goal}", title, caption, panels, [], named("inference.decisions"))
 
 
 def _drawn(study, row, of_llms):
-    """Yield the marks of a row: of all LLMs, with intervals over LLMs like those asked where enough were; of each."""
-    name, is_known = study.technique(row["technique"]), row["n_llms"] >= FEWEST_LLMS
+    """Yield the marks of a row: of all LLMs, with intervals for others where enough vendors were asked; of each."""
+    name, is_known = study.technique(row["technique"]), row["n_vendors"] >= FEWEST_VENDORS
     ends = {"low": "gain_low", "high": "gain_high", "inner_low": "gain_plain_low", "inner_high": "gain_plain_high"}
     drawn = {end: row[column] if is_known else None for end, column in ends.items()}
     text = f"{fixed(row['gain'], sign='+')} ({row['n_gained']} of {row['n_llms']})"
@@ -176,15 +178,16 @@ def _by(goal, make, column):
 
 @of_the_page(
     "losses",
-    "How far an anchor moves the answers",
-    "Displacement: how far low and high anchors move the average answer away from what the same LLM says without "
+    "How far anchored answers lie from unanchored ones",
+    "Displacement: how far the average answer under low and under high anchors lies from what the LLM says without "
     "one, in percentage points of that. It is taken of each LLM, vignette and direction before any mean, so that "
-    "answers that are too high cannot make up for others that are too low. 0 is no trace of the anchor; dashed: "
+    "answers that are too high cannot make up for others that are too low. These are means of absolute values, as "
+    "observed; decisions are made of squares, whose roots are larger. 0: both lie where unanchored answers do; dashed: "
     "without a technique. Grey: not ranked. The table adds how far high and low anchors pull the average answer "
     "apart (gap) and how far off a single answer is (error).",
 )
 def losses_figure(study, domain):
-    """How far an anchor moves the answers with each technique, by the three goals."""
+    """How far anchored answers lie from unanchored ones with each technique, by the three goals."""
     shown = _over_llms(study, domain)
     if not shown:
         return None
@@ -217,8 +220,8 @@ def losses_figure(study, domain):
 @of_the_page(
     "divergence",
     "The goals put techniques in another order",
-    "Rank of each technique by displacement (how far an anchor moves the average answer) and by gap (how far high "
-    "and low anchors pull it apart), as observed; 1 is best. Lines that cross are techniques that the two goals "
+    "Rank of each technique by displacement (how far anchored answers lie from unanchored ones) and by gap (how far "
+    "high and low anchors pull them apart), as observed; 1 is best. Lines that cross are techniques that the two goals "
     "put in another order. A rank alone decides nothing.",
 )
 def divergence_figure(study, domain):
@@ -409,15 +412,16 @@ def class_of(percent):
 @of_the_page(
     "llms",
     "Every technique with every LLM",
-    "Displacement in percentage points, as observed; 0 is no trace of the anchor. The shade changes at 5, 10 and "
-    "25 pp. A technique that suits one LLM can be wrong for another: read the row of yours. A row of one LLM "
+    "The loss by the goal that leads in the domain, in percentage points, as observed; 0 is none. The shade changes at "
+    "5, 10 and 25 pp. A technique that suits one LLM can be wrong for another: read the row of yours. A row of one LLM "
     "decides nothing for others.",
 )
 def llms_figure(study, domain):
-    """Displacement of each technique with each LLM, and what each LLM gains."""
+    """The loss of each technique with each LLM by the goal that leads, and what each LLM gains."""
+    goal = study.leading(domain)
     rows = [
         row
-        for row in study.in_order(study.rows("losses", domain=domain, goal="displacement"))
+        for row in study.in_order(study.rows("losses", domain=domain, goal=goal))
         if row["llm"] is not None and row["loss"] is not None
     ]
     rows.sort(key=lambda row: study.llm(row["llm"]).lower())
@@ -432,20 +436,24 @@ def llms_figure(study, domain):
         }
         for row in study.in_order(rows)
     ]
-    what = "displacement in percentage points of each technique with each LLM"
+    what = f"{goal} in percentage points of each technique with each LLM"
     label = f"{domain}: {what}; the table below has the numbers"
     gains = [
         row
-        for row in study.in_order(study.rows("predictions", domain=domain, goal="displacement"))
+        for row in study.in_order(study.rows("predictions", domain=domain, goal=goal))
         if row["llm"] is not None and row["gain"] is not None
     ]
     cell = number("loss", by=["technique"])
-    tables = [_by_llm(study, domain, rows, "displacement (pp)", EFFECTS, cell, **BY_DISPLACEMENT)]
+    tables = [_by_llm(study, domain, rows, f"{goal} (pp)", EFFECTS, cell, **OVER_VIGNETTES, goal=goal)]
     if gains:
-        gain = interval("gain", "gain_low", "gain_high", by=["technique", "control"])
+        of_row = interval("gain", "gain_low", "gain_high")
+
+        def gain(row):
+            return under_key(row, ("technique", "control"), of_row(row))
+
         drawn = "drawn towards the other LLMs by how little the LLM was asked, with its 95 % interval"
-        what, goal = f"gain in displacement (pp), {drawn}", {"goal": "displacement"}
-        tables.append(_by_llm(study, domain, gains, what, "inference.predictions", gain, **goal))
+        what = f"gain in {goal} (pp), {drawn}"
+        tables.append(_by_llm(study, domain, gains, what, "inference.predictions", gain, goal=goal))
     return draw_panel(study, "cells", values, label), tables
 
 
@@ -462,21 +470,22 @@ def _by_llm(study, domain, rows, what, source, cell, **key):
     return _table(study, domain, f"{what}, by LLM and technique", source, llms, columns, by=["llm"], **key)
 
 
-def tint(displacement):
-    """Return the shade of a displacement."""
-    return next((name for end, name in TINTS if displacement < end or displacement == end == TINTS[0][0]), "over-3")
+def tint(loss):
+    """Return the shade of a loss."""
+    return next((name for end, name in TINTS if loss < end or loss == end == TINTS[0][0]), "over-3")
 
 
 @of_the_page(
     "chances",
     "How probable each place is",
-    f"How probable it is, in %, that a ranked technique has the largest, or the smallest, mean gain over LLMs like "
-    f"those asked, from a hierarchical model of their gains; from {FEWEST_LLMS} LLMs on. Ties share. An LLM of yours "
-    f"need not be like the mean: see the predictions above.",
+    f"How probable it is, in %, that a ranked technique, or none, has the smallest or the largest mean loss over LLMs "
+    f"like those asked, from one hierarchical model; from {FEWEST_LLMS} LLMs on. Ties share, so that each goal adds up "
+    f"to 100. An LLM of yours need not be like the mean: see the predictions above, which lead.",
 )
 def chances_figure(study, domain):
     """How probable it is that a technique is best, or worst, over LLMs like those asked."""
-    rows = [row for row in study.held_against(domain, "control") if row["p_best"] is not None]
+    rows = [*study.held_against(domain, "control"), *study.held_against(domain, None)]
+    rows = [row for row in rows if row["p_best"] is not None]
     by = {(row["technique"], row["goal"]): row for row in rows}
     techniques = list(dict.fromkeys(row["technique"] for row in study.in_order(rows)))
     if not techniques:
@@ -493,12 +502,13 @@ def chances_figure(study, domain):
         for technique in techniques
         if (technique, goal) in by
     ]
+    leading = study.leading(domain)
     best = (
-        (study.technique(technique), _percent(by[technique, "displacement"]["p_best"]))
+        (study.technique(technique), _percent(by[technique, leading]["p_best"]))
         for technique in techniques
-        if (technique, "displacement") in by
+        if (technique, leading) in by
     )
-    label = told(domain, "probability in percent of the smallest mean displacement", best)
+    label = told(domain, f"probability in percent of the smallest mean {leading}", best)
 
     def column(goal, make, name):
         cell = make(name, key={"goal": goal})
@@ -515,26 +525,26 @@ def chances_figure(study, domain):
     whole_rows = [{"technique": name} for name in techniques if all((name, goal) in by for goal in GOALS)]
     groups = [("", 1), *((f"by {goal}", len(numbers)) for goal in GOALS)]
     caption = "probabilities over LLMs like those asked"
-    place = {"llm": None, "comparison": "control"}
     return draw_panel(study, "cells", values, label), [
-        _table(study, domain, caption, "inference.decisions", whole_rows, columns, groups=groups, **place)
+        _table(study, domain, caption, BEST, whole_rows, columns, groups=groups, llm=None)
     ]
 
 
 @of_the_page(
     "specifications",
     "Does it depend on how one counts?",
-    "What each technique gains in displacement (tick), and the least and most with one thing changed: an LLM left "
-    "out, the other reading of the texts, another row set, a baseline of one temperature, missing answers as bad "
-    "or as good for it as they could have been. Beside it, in how many of these ways the decision on the LLMs "
-    "asked is the same; the table has the decision on LLMs like them, the other goals, and the LLMs that carry a "
-    "decision. Ways that come to the same numbers count once.",
+    "What each technique gains by the goal that leads in the domain (tick), and the least and most with one thing "
+    "changed: an LLM or a vendor left out, the other reading of the texts, another row set, a baseline of one "
+    "temperature, missing answers as bad or as good for it as they could have been. Beside it, in how many of the ways "
+    "that change an analysis the interval decides the same; the table counts those that leave out an LLM or a vendor "
+    "apart, names who carries a decision, and has the other goals. Ways that come to the same numbers count once.",
 )
 def specifications_figure(study, domain):
     """What each technique gains with one thing changed, and which decisions that changes."""
     rows = study.in_order(study.rows("specifications", domain=domain))
     rows = [row for goal in GOALS for row in rows if row["goal"] == goal]
-    leading = [row for row in rows if row["goal"] == "displacement" and row["gain"] is not None]
+    goal = study.leading(domain)
+    leading = [row for row in rows if row["goal"] == goal and row["gain"] is not None]
     if not leading:
         return None
     values = [
@@ -543,22 +553,22 @@ def specifications_figure(study, domain):
             "value": row["gain"],
             "low": row["least"],
             "high": row["most"],
-            "text": f"{row['n_same_decision_asked']} of {row['n_specifications']}",
+            "text": f"{row['n_same_decision']} of {row['n_specifications']}",
         }
         for row in leading
     ]
-    what = "gain in displacement with one thing changed, and how often the decision on the LLMs asked is the same"
+    what = f"gain in {goal} with one thing changed, and how often the interval decides the same"
     columns = [
         ("goal", lambda row: row["goal"]),
         ("gain", signed("gain", key={"is_recommended": True})),
         ("least", signed("least", "min(gain)")),
         ("most", signed("most", "max(gain)")),
-        ("ways of counting", whole("n_specifications", "max(n_specifications)")),
+        ("analyses", whole("n_specifications", "max(n_specifications)")),
         ("same decision", whole("n_same_decision", "max(n_same_decision)")),
         ("changed by", lambda row: _switches(row["changed_by"])),
-        ("same decision on the LLMs asked", whole("n_same_decision_asked", "max(n_same_decision_asked)")),
-        ("changed by", lambda row: _switches(row["changed_by_asked"])),
-        ("LLMs that carry one of the two", lambda row: _carriers(study, row)),
+        ("LLM or vendor left out", whole("n_left_out", "max(n_left_out)")),
+        ("same decision", whole("n_left_out_same", "max(n_left_out_same)")),
+        ("changed without", lambda row: _carriers(study, row)),
     ]
     caption, by = "decisions with one thing changed", ("technique", "goal", "control")
     return _draw_intervals(study, domain, what, values, "gain (pp)", 0.25, 0), [
@@ -571,8 +581,7 @@ def _switches(switches):
 
 
 def _carriers(study, row):
-    llms = {llm for name in ("carried_by", "carried_by_asked") for llm in (row[name] or "").split(", ") if llm}
-    return ", ".join(map(study.llm, sorted(llms))) or MISSING
+    return ", ".join(map(study.llm, sorted(filter(None, (row["carried_by"] or "").split(", "))))) or MISSING
 
 
 def _printed_percents(study, domain):

@@ -73,7 +73,10 @@ for (const panel of document.querySelectorAll(".panel[data-command]")) {
     const circle = circles[at];
     circle.classList.add("at");
     const row = circle.closest("g");
-    opened.replaceChildren(made("p", `${row.dataset.said}. ${circle.querySelector("title").textContent}.`));
+    const of = row.parentElement.dataset;
+    const direction = row.classList[0];
+    const under = direction === "none" ? "" : `, under a ${direction} anchor`;
+    opened.replaceChildren(made("p", `${of.said}${under}. ${circle.querySelector("title").textContent}.`));
     const found = texts[panel.id]?.[at] ?? [];
     for (const text of found) {
       const quoted = made("q", text);
@@ -84,7 +87,7 @@ for (const panel of document.querySelectorAll(".panel[data-command]")) {
     const response = circle.dataset.key?.slice("value=".length);
     const [all, where] = panel.dataset.command.split(/ --where /);
     const rest = response ? ` --where ${where.replace("RESPONSE", response)}` : "";
-    opened.append(made("p", "Its trials:"), made("code", `${all} ${row.dataset.option}${rest}`));
+    opened.append(made("p", "Its trials:"), made("code", `${all} ${of.option} --direction ${direction}${rest}`));
   };
   const drawing = panel.querySelector("svg");
   drawing.addEventListener("click", (event) => {
@@ -146,9 +149,12 @@ for (const form of document.querySelectorAll("form.filter")) {
   const said = form.querySelector("output");
   const only = form.elements.exceptions;
   only.closest("label").hidden = false;
+  // the class of a cell says what is said of the claim
+  const said_of = (row, at) => row.cells[at].className;
   const fine = (row) =>
-    ["yes", "not_applicable"].includes(row.dataset.recomputes) && ["holds", "not_applicable", ""].includes(row.dataset.holds);
-  const value_of = (row, name) => (name === "document" ? row.cells[1].textContent.split(",")[0] : row.dataset[name]);
+    ["yes", "not_applicable"].includes(said_of(row, 2)) && ["holds", "not_applicable", ""].includes(said_of(row, 3));
+  const value_of = (row, name) =>
+    name === "document" ? row.cells[1].textContent.split(",")[0] : said_of(row, name === "recomputes" ? 2 : 3);
   const filter = () => {
     const words = form.elements.text.value.toLowerCase().split(/\s+/).filter(Boolean);
     const wanted = ["document", "recomputes", "holds"].map((name) => [name, form.elements[name].value]);

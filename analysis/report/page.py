@@ -19,7 +19,7 @@ from analysis.report.studies import Study
 from analysis.report.tables import template
 from analysis.report.text import RANKS, answer, counts, in_short
 from analysis.report.values import Number, clean, clean_lines
-from analysis.words.codes import GOALS
+from analysis.words.codes import GOALS, leading_first
 
 HERE = Path(__file__).parent
 SIGNIFICANT_DIGITS = 12
@@ -56,7 +56,7 @@ def page(tables, versions, elsewhere=(), on_no_page=()):
         on_top=(on_top := _on_top(studies)),
         has_goals=(has_goals := any(study["answers"] for study in on_top)),
         asks=_question(studies, has_goals),
-        goals=GOALS,
+        goals=_goals(on_top),
         card_table=RANKS,
         llms=_llms(studies),
         elsewhere=elsewhere,
@@ -87,6 +87,12 @@ def _on_top(studies):
 
     answering = list(filter(is_answering, studies))
     return [study for study in answering if not study["is_simulated"]] or answering
+
+
+def _goals(studies):
+    """Return the goals, first the one that leads in most domains."""
+    leading = Counter(of["leading"] for study in studies for of in study["answers"])
+    return leading_first(GOALS, [goal for goal, _ in leading.most_common(1)])
 
 
 def _question(studies, has_goals):

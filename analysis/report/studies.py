@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from analysis.leading import DIFFERS, leads, shipped
 from analysis.report.figures import PALETTE, SHAPES
 from analysis.report.values import clean
 from analysis.words.codes import GOALS
@@ -53,6 +54,11 @@ class Study:
             self.in_order(self.rows("decisions", domain=domain, comparison=comparison)),
             key=lambda row: list(GOALS).index(row["goal"]),
         )
+
+    def leading(self, domain):
+        """Return the goal that leads in a domain; where nothing was asked, that of unanchored prompts that differ."""
+        led = (row["goal"] for row in self.rows("losses", domain=domain) if row["leads"])
+        return next(led, None) or next(name for name, goal in shipped()["goals"].items() if leads(goal, DIFFERS))
 
     @property
     def domains(self):

@@ -4,27 +4,39 @@ import re
 
 from markupsafe import Markup
 
-from analysis.methods.small_samples import FEWEST_LLMS
-from analysis.report.tables import interval, number, share, side_by_side, signed, table_of, whole
-from analysis.report.values import MISSING, Number, clean, counted, key_text, listed
-from analysis.words import cards
-from analysis.words.cards import OF_WHOM, PREDICTIONS, RANKS, decided
+from analysis.methods.small_samples import FEWEST_VENDORS
+from analysis.report.tables import interval, number, share, side_by_side, signed, table_of, under_key, whole
+from analysis.report.values import MISSING, SAID_ABOVE, Number, clean, counted, key_text, listed
+from analysis.words import cards, shortfalls
+from analysis.words.cards import PREDICTIONS, RANKS
 from analysis.words.changes import counted as changes_counted
 from analysis.words.changes import sentences as changes_said
-from analysis.words.codes import DECISIONS, GOALS, LEADING, codes_of, in_words
+from analysis.words.codes import CERTAINTY, DECIDED, DECISIONS, GOALS, HARMS, codes_of, in_words, on_an_llm
+from analysis.words.conclusions import HARMS_WHOM
 
-SIGNS = {"use": "✓", "avoid": "✕", "equivalent": "≈", "no_evidence": "?"}
-SAID_ELSEWHERE = ("too_few_llms", "placebo")  # in other columns of the table of decisions
+SIGNS = {
+    "use": "✓", "helps_its_own_prompt": "↩", "asking_again_helps": "↻", "better_than_asking_again": "✓",
+    "worse_than_asking_again": "✕", "avoid": "✕", "equivalent": "≈", "no_evidence": "?",
+}  # fmt: skip
+SAID_ELSEWHERE = ("too_few_vendors", "placebo")  # in other columns of the table of decisions
+IN_SHORT = ("use", "helps_its_own_prompt", "asking_again_helps", "avoid", "equivalent")
 
 CAPTIONS = {
-    "displacement": "{}, displacement: what each technique gains on its control, in percentage points of the baseline. "
-    "The intervals hold at 95 % for all ranked techniques at once and assume no rare LLM far off; the sign-flip p "
-    "assumes symmetric gains, and with five LLMs cannot be below 1/16.",
-    "gap and error": "{}, secondary goals: gap in percentage points, error in %. Each goal keeps its own 5 %: over all "
-    "three together a false decision can be up to three times as frequent.",
+    "the goal that leads": "{}, {}: what each technique gains on its control, in percentage points of the baseline, "
+    "each vendor weighing the same. Losses are roots of mean squares without noise, and each stands beside that of the "
+    "same control as the gain. The intervals are for other LLMs, hold at 95 % for all rows of the goal at once, those "
+    "against a placebo too, and assume no rare LLM far off; “LLMs as if independent” takes no heed of vendors. The "
+    "sign-flip p assumes symmetric gains, and with five vendors cannot be below 1/16.",
+    "the other goals": "{}, secondary goals ({}). Each goal keeps its own 5 %: over all three together a false "
+    "decision can be up to three times as frequent.",
     "other comparisons": "{}, other comparisons: against the placebo, whose turns have neutral content, and confounded "
     "ones, in which the two were asked with different prompts, so that nothing is decided.",
 }
+OF_EACH_LLM = (
+    "{}, {}: what each technique does to each LLM that was asked, against its control: its gain with its interval, by "
+    "the trials of that LLM alone. The intervals hold at 95 % for all {} rows at once, of each LLM and comparison. "
+)
+NONE_HARMED = "no LLM is surely harmed"
 
 
 def answer(study, domain):
@@ -39,13 +51,15 @@ def answer(study, domain):
     -------
     dict
         The answer in short (`cards`: a goal, an LLM or None for all, what its numbers share in `RANKS`, and sentences),
-        in `sentences`, what would change it, what is decided by each goal and of whom, and the tables of its numbers.
+        in `sentences`, what would change it, what is decided by each goal, and the tables of its numbers: those of
+        single LLMs apart, as `llms`.
     """
-    rows = study.held_against(domain, "control")
+    rows, leading = study.held_against(domain, "control"), study.leading(domain)
     llms = sorted({row["llm"] for row in study.rows("of_each_llm", domain=domain)})
     shared = {"study": study.name, "domain": domain}
     return {
         "domain": domain,
+        "leading": leading,
         "cards": [
             (
                 goal,
@@ -56,25 +70,24 @@ def answer(study, domain):
             for llm in (None, *llms)
             for goal in GOALS
         ],
-        "sentences": _rendered(cards.in_full(study, domain)),
+        "sentences": [
+            *_rendered(cards.in_full(study, domain)),
+            *fallen_short(study, domain=domain, paradigm="anchoring"),
+        ],
         "changes": _rendered(cards.turns(study, domain)),
         "decisions": [
             (
-                f"{goal.capitalize()} ({'primary' if goal == LEADING else 'secondary'})",
+                f"{goal.capitalize()} ({'primary' if goal == leading else 'secondary'})",
                 definition.measures,
                 [
-                    (
-                        f"Of {whose}",
-                        [
-                            (f"{SIGNS[word]} {DECISIONS[word].capitalize()}", _names(study, of_word))
-                            for word, of_word in decided(rows, goal, column).items()
-                        ],
-                    )
-                    for column, whose in OF_WHOM.items()
+                    (f"{SIGNS[word]} {DECISIONS[word].capitalize()}", _decided(study, of_word))
+                    for word in SIGNS
+                    if (of_word := [row for row in rows if (row["goal"], row["decision"]) == (goal, word)])
                 ],
             )
             for goal, definition in GOALS.items()
         ],
+        "llms": [table for goal in GOALS if (table := _llms_table(study, domain, goal)).rows],
         "tables": [table for table in _tables(study, domain, rows) if table.rows],
     }
 
@@ -99,40 +112,60 @@ def _shown(value):
     return listed(list(map(clean, value))) if isinstance(value, list) else clean(value)
 
 
-def _names(study, rows):
-    return listed([study.technique(row["technique"]) for row in rows])
+def _decided(study, rows):
+    """Name techniques, and say of those that are decided on how sure that is."""
+    return listed(
+        [
+            f"{study.technique(row['technique'])}{': ' + CERTAINTY[row['certainty']] if _is_decided(row) else ''}"
+            for row in rows
+        ]
+    )
+
+
+def _is_decided(row):
+    return row["decision"] in DECIDED
 
 
 def _tables(study, domain, rows):
-    title = clean(domain).capitalize()
+    title, leading = clean(domain).capitalize(), study.leading(domain)
+    goals = {
+        "the goal that leads": leading,
+        "the other goals": listed([f"{goal} in {GOALS[goal].unit}" for goal in GOALS if goal != leading]),
+    }
     by_comparison = {
-        "displacement": [row for row in rows if row["goal"] == LEADING],
-        "gap and error": [row for row in rows if row["goal"] != LEADING],
+        "the goal that leads": [row for row in rows if row["goal"] == leading],
+        "the other goals": [row for row in rows if row["goal"] != leading],
         "other comparisons": [*study.held_against(domain, "placebo"), *study.held_against(domain, "confounded")],
     }
     for name, of_name in by_comparison.items():
-        yield _decisions_table(study, domain, of_name, name, Markup(CAPTIONS[name]).format(title))
+        caption = Markup(CAPTIONS[name]).format(title, goals.get(name))
+        yield _decisions_table(study, domain, of_name, name, caption)
     yield _predictions_table(study, domain, title)
 
 
-def _decision(column):
-    def cell(row):
-        if row[column] is None:
-            return Markup('{}<span class="why"> {}</span>').format(MISSING, in_words("confounded_prompt"))
-        return Markup('<span class="decision {}">{} {}</span>').format(
-            row[column], SIGNS[row[column]], DECISIONS[row[column]]
-        )
+def _decision(row):
+    if row["decision"] is None:
+        return Markup('{}<span class="why"> {}</span>').format(MISSING, in_words("confounded_prompt"))
+    return _marked(row, DECISIONS[row["decision"]])
 
-    return cell
+
+def _decision_llms(row):
+    return DECISIONS[row["decision_llms"]] if row["decision_llms"] else MISSING
+
+
+def _marked(row, words):
+    """Put the sign of a decision before its words."""
+    return Markup('<b class="decision {}">{} {}</b>').format(row["decision"], SIGNS[row["decision"]], words)
 
 
 def _bounds(low, high):
-    return side_by_side("<small>{} to {}</small>", signed(low), signed(high))
+    ends = (signed(column, reason=SAID_ABOVE) for column in (low, high))
+    return side_by_side("<small>{} to {}</small>", *ends)
 
 
 def _in_codes(codes):
     """Codes as words; the sentences above the table say what they mean."""
-    words = clean(codes or "").replace("; ", ", ").replace("_", " ").replace("llms", "LLMs")
+    words = clean(codes or "").replace("; ", ", ").replace("_", " ").replace("llm", "LLM")
     return words or MISSING
 
 
@@ -141,49 +174,92 @@ def _limits(row):
 
 
 def _decisions_table(study, domain, rows, name, caption):
-    several = {(row["goal"], row["comparison"]) for row in rows} - {(LEADING, "control")}
+    several = {(row["goal"], row["comparison"]) for row in rows} - {(study.leading(domain), "control")}
 
     def against(row):
         kind = "" if row["comparison"] == "control" else f" ({row['comparison']})"
         return f"{study.technique(row['control']) if row['control'] else MISSING}{kind}"
 
-    beyond = (whole("n_beyond_margin"), whole("n_llms"), share("beyond_margin_high", digits=0))
+    if_independent = (_bounds("gain_llms_low", "gain_llms_high"), _decision_llms)
     columns = [
         ("technique", lambda row: study.technique(row["technique"])),
         *([("goal", lambda row: row["goal"])] if several else []),
         ("held against", against),
-        ("of LLMs like those asked", _decision("decision")),
-        ("of the LLMs asked, no others", _decision("decision_asked")),
+        ("decision", _decision),
         ("how sure", lambda row: _in_codes(row["certainty"])),
-        ("gain (all at once)", interval("gain", "gain_low", "gain_high")),
-        ("this technique alone", _bounds("gain_plain_low", "gain_plain_high")),
-        ("of the LLMs asked", _bounds("gain_asked_low", "gain_asked_high")),
+        ("loss, and its control's", side_by_side("{}, {}", number("loss"), number("loss_control"))),
+        ("gain (all rows at once)", interval("gain", "gain_low", "gain_high", reason=SAID_ABOVE)),
+        ("this row alone", _bounds("gain_plain_low", "gain_plain_high")),
+        ("LLMs as if independent", side_by_side("{} {}", *if_independent)),
         ("LLMs that gained", side_by_side("{} of {}", whole("n_gained"), whole("n_llms"))),
-        ("p, sign flip", number("p_sign_flip", digits=3)),
-        ("beyond the margin (at most)", side_by_side("{} of {} ({})", *beyond)),
+        (
+            "surely helped, harmed",
+            side_by_side("{}, {}", *(whole(column, reason=SAID_ABOVE) for column in ("n_helped", "n_harmed"))),
+        ),
+        ("p, sign flip", number("p_sign_flip", digits=3, reason=SAID_ABOVE)),
+        ("vendors", whole("n_vendors")),
         ("trials", whole("n_trials")),
-        ("limits", _limits),
+        ("what it lacks, and limits", _limits),
     ]
     key, by = {"study": study.name, "domain": domain, "llm": None}, ("technique", "goal", "control")
     return table_of(study, caption, RANKS, key, by, rows, columns, name=f"{clean(domain)}: decisions, {name}")
 
 
+def _llms_table(study, domain, goal):
+    """Make the table of what each technique does to each LLM, with those named that are harmed."""
+    rows = [row for row in study.in_order(study.rows("of_each_llm", domain=domain, goal=goal)) if row["decision"]]
+    by = {(row["llm"], row["technique"]): row for row in rows}
+    gain = interval("gain", "gain_low", "gain_high")
+
+    def column(technique):
+        def cell(row):
+            if (of_both := by.get((row["llm"], technique))) is None:
+                return MISSING
+            return under_key(of_both, ("technique", "control"), _marked(of_both, on_an_llm(of_both)), gain(of_both))
+
+        return study.technique(technique), cell
+
+    harmed = {}
+    for row in rows:
+        if row["decision"] in HARMS:
+            harmed.setdefault(study.technique(row["technique"]), []).append(study.llm(row["llm"]))
+    names = (
+        "; ".join(HARMS_WHOM.format(technique=name, llms=listed(llms)) for name, llms in harmed.items()) or NONE_HARMED
+    )
+    title, unit = clean(domain).capitalize(), GOALS[goal].unit
+    n_rows = max((row["n_comparisons"] or 0 for row in rows), default=0)
+    caption = Markup(OF_EACH_LLM).format(title, f"{goal} ({unit})", n_rows) + f"{names[:1].upper()}{names[1:]}."
+    llms = [{"llm": llm} for llm in sorted({row["llm"] for row in rows}, key=lambda llm: study.llm(llm).lower())]
+    columns = [
+        ("LLM", lambda row: study.llm(row["llm"])),
+        *map(column, dict.fromkeys(row["technique"] for row in rows)),
+    ]
+    key = {"study": study.name, "domain": domain, "goal": goal, "comparison": "control"}
+    name = f"{clean(domain)}: each LLM, by {goal}"
+    return table_of(study, caption, RANKS, key, ["llm"], llms, columns, name=name)
+
+
 def _predictions_table(study, domain, title):
     rows = study.in_order(study.rows("predictions", domain=domain, llm=None))
-    rows = [row for goal in GOALS for row in rows if row["goal"] == goal and row["gain"] is not None]
+    rows = [row for goal in GOALS for row in rows if row["goal"] == goal and row["expected_loss"] is not None]
+
+    def of_technique(cell):
+        return lambda row: cell(row) if row["control"] else MISSING
+
     columns = [
         ("technique", lambda row: study.technique(row["technique"])),
         ("goal", lambda row: row["goal"]),
-        ("held against", lambda row: study.technique(row["control"])),
+        ("held against", of_technique(lambda row: study.technique(row["control"]))),
         ("expected loss", number("expected_loss")),
-        ("gain", interval("gain", "gain_low", "gain_high")),
-        ("P(better than its control)", share("p_better_than_control")),
+        ("gain", of_technique(interval("gain", "gain_low", "gain_high"))),
+        ("P(better than its control)", of_technique(share("p_better_than_control"))),
         ("P(best)", share("p_best_new_llm")),
-        ("SD between LLMs", number("between_sd")),
         ("LLMs asked", whole("n_llms")),
     ]
     caption = Markup(
-        "{}: what to expect of an LLM that nobody asked, with its 95 % prediction interval, if it is like those asked."
+        "{}: what to expect of an LLM that nobody asked, with its 95 % prediction interval, if it is like them. "
+        "Expected losses and gains have the control that is named. P(best) is of the smallest loss in that LLM, no "
+        "technique among the candidates: it adds up to 1 by each goal."
     ).format(title)
     key, by = {"study": study.name, "domain": domain, "llm": None}, ("technique", "goal", "control")
     name = f"{clean(domain)}: an LLM that nobody asked"
@@ -201,32 +277,42 @@ def in_short(study):
     -------
     Table
     """
-    words = ("use", "avoid", "equivalent")
 
     def held(row):
         rows = study.held_against(row["domain"], "control")
         return [other for other in rows if other["goal"] == row["goal"]]
 
-    def names(column, word):
-        return lambda row: _names(study, decided(held(row), row["goal"], column).get(word, ())) or MISSING
+    def names(word):
+        def cell(row):
+            of_word = [other for other in held(row) if other["decision"] == word]
+            return listed(
+                [f"{study.technique(each['technique'])} ({_in_codes(each['certainty'])})" for each in of_word]
+            )
 
-    def n_llms(row):
-        most = max((other["n_llms"] for other in held(row)), default=None)
-        return Number(most, "max(n_llms)", 0, reason="nothing_to_rank")
+        return lambda row: cell(row) or MISSING
+
+    def most(column):
+        def cell(row):
+            largest = max((n for other in held(row) if (n := other[column]) is not None), default=None)
+            return Number(largest, f"max({column})", 0, reason="nothing_to_rank")
+
+        return cell
 
     rows = [{"domain": domain, "goal": goal} for domain in study.domains for goal in GOALS]
     columns = [
         ("domain and goal", lambda row: f"{row['domain']}, {row['goal']}"),
-        *((DECISIONS[word], names(column, word)) for column in OF_WHOM for word in words),
-        ("LLMs asked", n_llms),
+        *((DECISIONS[word], names(word)) for word in IN_SHORT),
+        ("most LLMs harmed by one", most("n_harmed")),
+        ("LLMs", most("n_llms")),
+        ("vendors", most("n_vendors")),
     ]
     caption = Markup(
-        "What to use and what to avoid, against each technique's control; displacement is the primary goal. "
-        "Nothing is decided about LLMs like those asked where fewer than {} were."
-    ).format(FEWEST_LLMS)
+        "What may be said of other LLMs, against each technique's control; gap is the primary goal of a domain whose "
+        "unanchored prompt differs from the anchored ones by more than the anchor, else displacement. Vendors are the "
+        "units: below {} nothing is decided about other LLMs. What techniques do to each LLM stands with each domain."
+    ).format(FEWEST_VENDORS)
     key, by = {"study": study.name, "llm": None, "comparison": "control"}, ("domain", "goal")
-    groups = [("", 1), *((f"of {whose}", len(words)) for whose in OF_WHOM.values()), ("", 1)]
-    return table_of(study, caption, RANKS, key, by, rows, columns, name="the answer in short", groups=groups)
+    return table_of(study, caption, RANKS, key, by, rows, columns, name="the answer in short")
 
 
 ASKED = (
@@ -261,6 +347,35 @@ def changes_after_seeing(study, n_asked, **where):
 
     changes = changes_counted(study.rows("post_hoc_changes", **where), n_asked)
     return list(changes_said(changes, shown, clean, form=Markup))
+
+
+def fallen_short(study, without=(), **where):
+    """Say what of the answers of a study, or of a domain of it, counts nowhere.
+
+    Parameters
+    ----------
+    study : Study
+    without : collection of str
+        Ways to fall short that are said elsewhere.
+    **where : object
+        The domain and paradigm, where only those are meant.
+
+    Returns
+    -------
+    list of Markup
+        A sentence for each way to fall short; none where nothing does.
+    """
+    key = {"study": study.name, **where}
+    row = shortfalls.combined(study.rows("shortfalls", **where))
+
+    def shown(value, column):
+        if column == "share":
+            expression = f"sum(n_{shortfalls.UNREAD}) / sum(n_asked)"
+            digits = 0 if value >= 0.0995 else 1
+            return Number(value, expression, digits, scale=100, unit="%", table="marts.shortfalls", key=key)
+        return Number(value, f"sum({column})", 0, table="marts.shortfalls", key=key)
+
+    return list(shortfalls.sentences(row, shown, clean, form=Markup, without=without))
 
 
 def counts(study):
@@ -298,4 +413,5 @@ def counts(study):
     sentence = Markup("{} trials in published batches, {} of them answered, {} {}.").format(
         *numbers, counted(row["n_llms"], "LLM")
     )
-    return Markup(" ").join([sentence, *changes_after_seeing(study, row["n_asked"] or 0)])
+    changes = changes_after_seeing(study, row["n_asked"] or 0)
+    return Markup(" ").join([sentence, *fallen_short(study, without=("withdrawn",)), *changes])

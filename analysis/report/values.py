@@ -65,7 +65,7 @@ class Number:
         made = f' data-table="{escape(self.table)}"' if self.table else ""
         if self.key:
             made += f' data-key="{escape(key_text(self.key))}"'
-        made += f' data-column="{escape(self.column)}"'
+        made += f' data-c="{escape(self.column)}"'
         return Markup(made if self.scale == 1 else f'{made} data-scale="{self.scale:g}"')
 
     def content(self):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from analysis.reading.numerals import PERCENT, PERCENTAGE_POINTS, sentence_starts
+from analysis.words import shortfalls
 from analysis.words.changes import sentences
 from analysis.words.codes import GOALS
 from analysis.words.conclusions import LABELS
@@ -24,7 +25,8 @@ CONTROL = "No technique"
 CONTROL_IN_TEXT = re.compile(
     r"(?<![A-Za-z])(?:no[ -]technique|without (?:a |any )?technique)(?![A-Za-z])", re.IGNORECASE
 )
-OF_THOSE_ASKED = re.compile(r"(?<!like )\bthe LLMs(?: that were)? asked", re.IGNORECASE)
+ESTABLISHED = re.compile(r"(?<!not )(?<!nothing is )(?<!to be )\bestablished\b", re.IGNORECASE)
+PLACEBO = re.compile(r"placebo|asking again", re.IGNORECASE)
 SIMULATED = "SIMULATED: no LLM was asked; simulated respondents with a stated truth answered."
 
 
@@ -40,7 +42,15 @@ def paper_prompt(facts):
     -------
     str
     """
-    return written("paper_prompt", {}, **facts, facts=facts, sections=markdown.SECTIONS, simulated=SIMULATED)
+    return written(
+        "paper_prompt",
+        {},
+        **facts,
+        facts=facts,
+        sections=markdown.SECTIONS,
+        labels=LABELS.values(),
+        simulated=SIMULATED,
+    )
 
 
 def template_paper(facts):
@@ -85,6 +95,7 @@ def check_paper(text, facts):
     problems = markdown.missing_sections(sections)
     problems += _number_problems(text, starts, facts, names)
     problems += _label_problems(sections, facts, names)
+    problems += _surer_than_it_is(sections, facts, names)
     discussion = markdown.comparable(sections.get("Discussion", ""))
     problems += [
         f"the Discussion does not say of the domain {name} what the decisions are: '{domain['conclusion']}'"
@@ -239,26 +250,33 @@ def _quotable(facts):
 def _label_problems(sections, facts, names):
     """Find decisions that were not made: in a sentence with a technique, its label must be one of that technique's.
 
-    What is decided of the LLMs asked and of no others may only stand where they are spoken of; a placebo's likewise.
+    What is decided against a placebo may only stand where one is spoken of.
     """
     problems = []
     for section, sentence, label in markdown.stated(LABEL, sections):
-        meant = names.of(sentence)
-        columns = ["decision"] + ["decision_of_the_llms_asked"] * bool(OF_THOSE_ASKED.search(sentence))
-        made = {
-            by[column]
-            for domain, of_domain in facts["domains"].items()
-            if domain in meant.get("domain", facts["domains"])
-            for technique, _, by in [
-                *_decided(of_domain),
-                *(_decided(of_domain, COMPARISONS["placebo"]) if "placebo" in sentence.lower() else []),
-            ]
-            if technique in (meant.get("technique", set()) - {CONTROL} or of_domain["techniques"])
-            for column in columns
-        }  # fmt: skip
-        if label not in made:
+        if label not in {by["decision"] for by in _made(sentence, facts, names)}:
             problems.append(f"{section} states the decision {label}, which was not made: '{sentence[:100]}'")
     return problems
+
+
+def _surer_than_it_is(sections, facts, names):
+    """Find sentences that call established what is at most supported."""
+    return [
+        f"{section} calls established what is not: '{sentence[:100]}'"
+        for section, sentence, _ in markdown.stated(ESTABLISHED, sections)
+        if section != "References" and not any(by["is_established"] for by in _made(sentence, facts, names))
+    ]
+
+
+def _made(sentence, facts, names):
+    """Yield the decisions on what a sentence names: a technique of a domain, or all."""
+    meant = names.of(sentence)
+    for domain, of_domain in facts["domains"].items():
+        if domain in meant.get("domain", facts["domains"]):
+            placebo = _decided(of_domain, COMPARISONS["placebo"]) if PLACEBO.search(sentence) else []
+            for technique, _, by in [*_decided(of_domain), *placebo]:
+                if technique in (meant.get("technique", set()) - {CONTROL} or of_domain["techniques"]):
+                    yield by
 
 
 # The words of the template
@@ -299,10 +317,27 @@ def _decided(domain, name="by"):
     ]
 
 
+def _llms(domain, goal):
+    """Return the techniques that have something to say of single LLMs by a goal, and of each LLM a row of them."""
+    of_each = {name: by.get("llms", {}) for name, of_goal, by in _decided(domain) if of_goal == goal}
+    of_each = {name: llms for name, llms in of_each.items() if llms}
+    llms = sorted({llm for of_technique in of_each.values() for llm in of_technique})
+    return {"techniques": list(of_each), "rows": [(llm, [of.get(llm) for of in of_each.values()]) for llm in llms]}
+
+
 def _changes(post_hoc_changes):
     """Say what people withdrew or reread, each sentence after a space."""
     lines = sentences(post_hoc_changes, lambda value, *_: _shown(value), _markdown_text)
     return "".join(f" {sentence}" for sentence in lines)
+
+
+def _fallen_short(facts):
+    """Say what of the answers counts nowhere but what people withdrew, each sentence after a space."""
+
+    def shown(value, column):
+        return f"{_shown(facts['unparsed_percent'])} %" if column == "share" else _shown(value)
+
+    return "".join(f" {sentence}" for sentence in shortfalls.sentences(facts, shown, without=("withdrawn",)))
 
 
 def _in_unit(by, name, goal):
@@ -321,5 +356,5 @@ def _spoken(name):
 
 FILTERS = filters(
     _shown, _setting, _spoken, _p_value, _why,
-    _reasons_of_nulls, _decided, _in_unit, _changes,
+    _reasons_of_nulls, _decided, _in_unit, _llms, _changes, _fallen_short,
 ) | {"text": _markdown_text}  # fmt: skip

@@ -4,8 +4,9 @@ from collections import Counter
 
 from analysis.words.changes import counted
 from analysis.words.claims import HOLDS, KINDS, RECOMPUTES
-from analysis.words.codes import CERTAINTY, GOALS, in_words
-from analysis.words.conclusions import LABELS, conclusion
+from analysis.words.codes import CERTAINTY, GOALS, LACKS, codes_of, in_words, on_an_llm
+from analysis.words.conclusions import LABELS, conclusion, lacking
+from analysis.words.shortfalls import SENTENCES, UNREAD, combined, is_said
 
 ALONE = "without a technique"
 # a comparison that decides, one with a placebo, a confounded one, and what is foretold, at the start of a fact's name
@@ -16,8 +17,8 @@ REFERENCES = (
      "Personality and Social Psychology Bulletin 21(11), 1161-1166."),
     ("Dunn", "1961", "Dunn, O. J. (1961). Multiple comparisons among means. Journal of the American Statistical "
      "Association 56(293), 52-64."),
-    ("Clopper", "1934", "Clopper, C. J. & Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated "
-     "in the case of the binomial. Biometrika 26(4), 404-413."),
+    ("Ibragimov", "2010", "Ibragimov, R. & Müller, U. K. (2010). t-statistic based correlation and heterogeneity "
+     "robust inference. Journal of Business & Economic Statistics 28(4), 453-468."),
     ("Schuirmann", "1987", "Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power "
      "approach for assessing the equivalence of average bioavailability. Journal of Pharmacokinetics and "
      "Biopharmaceutics 15(6), 657-680."),
@@ -33,8 +34,9 @@ def facts_of(study, rows):
         `study`, `sources` (list of str), `is_simulated`, `n_trials`, `llms` (list of str).
     rows : dict of str to list of dict
         Rows of the study, of the recommended specification and over all LLMs: `techniques`, `rankings`, `decisions`,
-        `predictions`, `baselines`, `conditions`, `spreads`, `attrition`, `changes`, `batches`, `flags`, `claims`,
-        `open_claims`, `method` (one row).
+        `of_each_llm` (decisions on single ones against the control), `predictions`, `baselines`, `conditions`,
+        `spreads`, `attrition`, `changes`, `shortfalls`, `batches`, `flags`, `claims`, `open_claims`, `method` (one
+        row).
 
     Returns
     -------
@@ -43,7 +45,8 @@ def facts_of(study, rows):
     """
     named = {row["technique"]: row["technique"] for row in rows["rankings"]}
     named |= {row["technique"]: row["display_name"] or row["technique"] for row in rows["techniques"]}
-    domains = sorted({row["domain"] for row in [*rows["rankings"], *rows["attrition"]] if row["domain"]})
+    asked = [*rows["rankings"], *rows["attrition"], *rows["shortfalls"]]
+    domains = sorted({row["domain"] for row in asked if row["domain"]})
     return {
         "study": study["study"],
         "is_simulated": study["is_simulated"],
@@ -54,7 +57,7 @@ def facts_of(study, rows):
         "specification": {
             "row_set": "accepted trials: answered, of published batches, and not quarantined",
             "baseline": "each LLM's own mean response without anchor and technique, all temperatures together",
-            "weighting": "every LLM weighs the same",
+            "weighting": "vendors weigh the same, and so do the LLMs of a vendor",
         },
         "reference_points": {"as_without_an_anchor_percent_of_baseline": 100, "no_gain_pp": 0},
         "goals": {goal: definition.measures for goal, definition in GOALS.items()},
@@ -69,14 +72,14 @@ def facts_of(study, rows):
 
 def _method(rows):
     method = rows[0] if rows else {}
-    fewest = method.get("fewest_llms")
+    fewest = method.get("fewest_vendors")
     return {
         "confidence_percent": _percent(method.get("confidence")),
         "n_draws": method.get("n_draws"),
         "seed": method.get("seed"),
         "equivalence_margin_pp": _rounded(method.get("margin_pp")),
-        "fewest_llms_to_speak_of_others": fewest,
-        "smallest_sign_flip_p_of_so_few_llms": 2 ** (1 - fewest) if fewest else None,
+        "fewest_vendors_to_speak_of_other_llms": fewest,
+        "smallest_sign_flip_p_of_so_few_vendors": 2 ** (1 - fewest) if fewest else None,
     }
 
 
@@ -100,6 +103,16 @@ def _asked(rows, changes):
         "attrition": {**sums, "answered_percent": _percent(share)},
         "post_hoc_changes": counted(changes, sums["n_asked"]),
     }
+
+
+def _shortfalls(row):
+    """What of the answers counts nowhere, as far as it is said; no text of an answer, which may hold any number."""
+    said = [fate for fate in SENTENCES if row and is_said(row, fate)]
+    if not said:
+        return {}
+    counts = {f"n_{fate}": row[f"n_{fate}"] if fate in said else 0 for fate in SENTENCES}
+    share = row[f"n_{UNREAD}"] / row["n_asked"] if UNREAD in said else None
+    return {"n_asked": row["n_asked"], **counts, **({"unparsed_percent": _percent(share)} if share else {})}
 
 
 def _claims(rows, unsettled):
@@ -131,8 +144,11 @@ def _domain(domain, rows, named):
     rankings, attrition = of("rankings"), of("attrition")
     ranked = {row["technique"] for row in rankings}
     decisions = [row for row in of("decisions") if row["comparison"] == "control" and row["technique"] in ranked]
+    of_each_llm = [row for row in of("of_each_llm") if row["technique"] in ranked]
     techniques = {
-        named[row["technique"]]: _technique(row, about(row, "decisions"), about(row, "predictions"), named)
+        named[row["technique"]]: _technique(
+            row, *(about(row, table) for table in ("decisions", "of_each_llm", "predictions")), named
+        )
         for row in rankings
     }
     of_llms = [
@@ -147,9 +163,11 @@ def _domain(domain, rows, named):
         "units": sorted({row["response_unit"] for row in of("baselines") if row.get("response_unit")}),
         "n_vignettes": len({row["vignette"] for row in attrition}),
         **_asked(attrition, of("changes")),
+        "shortfalls": _shortfalls(combined(of("shortfalls"))),
         "techniques": techniques,
         "llms": llms,
-        "conclusion": conclusion(domain, rankings, decisions, named),
+        "leading_goal": next((row["goal"] for row in decisions if row["is_primary"]), None),
+        "conclusion": conclusion(domain, rankings, decisions, of_each_llm, named),
     }
 
 
@@ -161,7 +179,7 @@ def _spread(row):
     return {"spread": _rounded(row["spread"], 2), "spread_pp": _rounded(row["spread_pp"])}
 
 
-def _technique(ranking, decisions, predictions, named):
+def _technique(ranking, decisions, of_each_llm, predictions, named):
     facts = {
         "n_trials": ranking["n_trials"],
         "n_llms": ranking["n_llms"],
@@ -172,6 +190,12 @@ def _technique(ranking, decisions, predictions, named):
     }
     for row in decisions:
         facts[f"{COMPARISONS.get(row['comparison'], 'by')}_{row['goal']}"] = _decision(row, named)
+    for row in of_each_llm:
+        if row["decision"] and f"by_{row['goal']}" in facts:
+            facts[f"by_{row['goal']}"].setdefault("llms", {})[row["llm"]] = {
+                "effect": on_an_llm(row),
+                **_in_unit(row, gain="gain", gain_low="gain_low", gain_high="gain_high"),
+            }
     for row in predictions:
         if row["gain"] is not None:
             facts[f"{FORETOLD}_{row['goal']}"] = {
@@ -184,31 +208,37 @@ def _technique(ranking, decisions, predictions, named):
 
 
 def _decision(row, named):
-    """What is decided, of whom, and on what; nothing is decided of a confounded comparison."""
+    """What is decided of other LLMs, how sure, and on what; nothing is decided of a confounded comparison."""
+    lacks = lacking(row, named[row["technique"]])
     decided = {
         "decision": LABELS.get(row["decision"]),
-        "decision_of_the_llms_asked": LABELS.get(row["decision_asked"]),
+        "is_established": row["certainty"] == "established",
         "how_sure": CERTAINTY.get(row["certainty"]),
+        **({"what_it_lacks_to_be_established": "; ".join(lacks)} if lacks else {}),
     }
+    limits = "; ".join(code for code in codes_of(row) if code != "placebo" and not (lacks and code in LACKS))
     return {
         "held_against": named.get(row["control"], row["control"]),
         **(decided if row["comparison"] != "confounded" else {}),
         **_in_unit(
-            row, gain="gain", gain_low="gain_low", gain_high="gain_high", gain_low_of_it_alone="gain_plain_low",
-            gain_high_of_it_alone="gain_plain_high", gain_low_of_the_llms_asked="gain_asked_low",
-            gain_high_of_the_llms_asked="gain_asked_high",
+            row, loss="loss", loss_of_what_it_is_held_against="loss_control", gain="gain", gain_low="gain_low",
+            gain_high="gain_high", gain_low_of_it_alone="gain_plain_low", gain_high_of_it_alone="gain_plain_high",
+            gain_low_were_llms_independent="gain_llms_low", gain_high_were_llms_independent="gain_llms_high",
         ),
         "n_llms": row["n_llms"],
+        "n_vendors": row["n_vendors"],
+        "n_rows_decided_at_once": row["n_comparisons"],
+        "n_families": row["n_families"],
         "n_llms_that_gained": row["n_gained"],
+        "n_llms_surely_helped": row["n_helped"],
+        "n_llms_surely_harmed": row["n_harmed"],
         "p_sign_flip": _p(row["p_sign_flip"]),
-        "n_llms_beyond_the_margin": row["n_beyond_margin"],
-        "share_beyond_the_margin_at_most_percent": _percent(row["beyond_margin_high"]),
         "probability_of_being_best_percent": _percent(row["p_best"]),
         "probability_of_being_worst_percent": _percent(row["p_worst"]),
         "probability_of_being_worse_than_its_control_percent": _percent(row["p_worse_than_control"]),
         "rank_low": row["rank_low"],
         "rank_high": row["rank_high"],
-        **({"limits": in_words(row["reason"])} if row["reason"] not in (None, "placebo") else {}),
+        **({"limits": in_words(limits)} if limits else {}),
     }  # fmt: skip
 
 

@@ -14,7 +14,8 @@ from analysis.report.tables import Row, Table, named
 from analysis.report.text import answer
 from analysis.report.values import Number, clean, clean_lines, key_text, listed
 from analysis.words.codes import in_words
-from tests.tools.report_page import TRIED
+from analysis.words.shortfalls import SENTENCES
+from tests.tools.report_page import HOW_SURE, TRIED
 
 DECISIONS = ("use", "avoid", "equivalent", "no_evidence")
 
@@ -41,7 +42,7 @@ def test_a_zero_has_no_sign_and_a_minus_is_a_minus():
 
 
 def test_a_number_that_is_not_there_is_a_dash_with_its_reason(golden):
-    said = Number(None, "low", reason="too_few_llms; one_llm").__html__()
+    said = Number(None, "low", reason="too_few_vendors; one_llm").__html__()
     assert ">\N{EN DASH}<" in said
     golden(said)
     golden(Number(None, "low").__html__())
@@ -50,7 +51,7 @@ def test_a_number_that_is_not_there_is_a_dash_with_its_reason(golden):
 def test_a_number_says_its_table_key_column_and_scale():
     made = Number(0.5, "p_best", 1, 100, unit="%", table="inference.t", key={"llm": None, "domain": 'a;b="c'})
     assert made.__html__() == (
-        '<span data-table="inference.t" data-key="llm;domain=a%3Bb%3D%22c" data-column="p_best" data-scale="100">'
+        '<span data-table="inference.t" data-key="llm;domain=a%3Bb%3D%22c" data-c="p_best" data-scale="100">'
         "50.0\N{NO-BREAK SPACE}%</span>"
     )
 
@@ -159,7 +160,7 @@ def table(**more):
 def test_a_table_has_a_caption_scopes_and_one_key_for_each_row():
     made = table()
     assert '<table data-table="marts.t" data-key="study=s"><caption>' in made
-    assert '<tr data-key="llm=x"><th scope="row">&lt;x&gt;</th><td class="n" data-column="a">1.25</td>' in made
+    assert '<tr data-key="llm=x"><th scope="row">&lt;x&gt;</th><td data-c="a">1.25</td>' in made
     assert "<td><b>m</b></td><td>\\u{202e}</td>" in made
     assert made.count('<th scope="col"') == 4
 
@@ -173,25 +174,29 @@ def test_of_a_relation_its_tables_are_named():
     assert named("raw.a semi join staging.b using (c)") == "<code>raw.a</code>, <code>staging.b</code>"
 
 
-def study_with(decisions, *, n_llms=9, first=("a", "b"), is_identified=True, reason=None, changes=()):
-    """A study with techniques `a`, `b`, … decided as given by displacement, gap and error; of those asked as of all."""
+def study_with(
+    decisions, *, n_vendors=9, first=("a", "b"), is_identified=True, reason=None, changes=(), leading="displacement"
+):  # fmt: skip
+    """A study with techniques `a`, `b`, … decided as given by displacement, gap and error."""
     names = "abc"[: len(decisions)]
     of = {"study": "s", "domain": "d"}
     ranks = [
         {
             **of, "llm": None, "technique": name, "goal": goal, "control": "no_technique", "comparison": "control",
-            "decision": decision if n_llms >= 5 else "no_evidence", "decision_asked": decision,
-            "certainty": "established", "gain": 1.0, "gain_low": 0.5, "gain_high": 1.5, "gain_plain_low": 0.6,
-            "gain_plain_high": 1.4, "gain_asked_low": 0.7, "gain_asked_high": 1.3, "n_gained": 1, "p_sign_flip": 0.5,
-            "n_beyond_margin": 0, "beyond_margin_high": 0.5, "n_trials": 9, "n_llms": n_llms, "reason": reason,
+            "decision": decision if n_vendors >= 5 else "no_evidence", "decision_llms": decision,
+            "certainty": "too_few_vendors" if n_vendors < 5 else HOW_SURE[decision], "loss": 2.0, "loss_control": 3.0,
+            "gain": 1.0, "gain_low": 0.5, "gain_high": 1.5, "gain_plain_low": 0.6, "gain_plain_high": 1.4,
+            "gain_llms_low": 0.7, "gain_llms_high": 1.3, "n_gained": 1, "n_helped": 1, "n_harmed": 0,
+            "p_sign_flip": 0.5, "n_trials": 9, "n_llms": n_vendors, "n_vendors": n_vendors, "reason": reason,
         }
         for name, of_goals in zip(names, decisions, strict=True)
         for goal, decision in zip(("displacement", "gap", "error"), of_goals, strict=True)
     ]  # fmt: skip
     losses = [
         {
-            **of, "llm": llm, "technique": name, "goal": goal, "rank": 1 if name == best else 2,
-            "goals_disagree": goal == "gap" and first[0] != first[1], "n_missing": 0,
+            **of, "llm": llm, "technique": name, "goal": goal, "leads": goal == leading,
+            "rank": 1 if name == best else 2,
+            "goals_disagree": goal != leading and first[0] != first[1], "n_missing": 0,
             "not_identified": not is_identified, "reason": "no_baseline",
         }
         for goal, best in zip(("displacement", "gap"), first, strict=True)
@@ -204,7 +209,7 @@ def study_with(decisions, *, n_llms=9, first=("a", "b"), is_identified=True, rea
     tables = {
         "decisions": ranks, "losses": losses, "techniques": techniques, "llms": [],
         "attrition": [{**of, "technique": name} for name in names], "predictions": [],
-        "of_each_llm": [], "switches": changes,
+        "of_each_llm": [], "switches": changes, "shortfalls": [],
     }  # fmt: skip
     return Study("s", False, tables)
 
@@ -218,53 +223,87 @@ def test_a_technique_is_recommended_only_where_a_goal_decides_for_it(of_goals):
     said = " ".join(sentences(of_goals))
     assert ("use A" in said) == ("use" in of_goals)
     assert ("avoid A" in said) == ("avoid" in of_goals)
-    assert ("No technique is shown to be better" in said) == (of_goals[0] != "use")
+    assert ("No technique is shown to beat a plain prompt" in said) == (of_goals[0] != "use")
     assert ("The goals contradict each other on A" in said) == ({"use", "avoid"} <= set(of_goals))
-    assert ("unless rare LLMs differ" in said) == (of_goals[0] == "equivalent")
+    assert ("Nothing is established" in said) == (of_goals[0] != "use")
+    assert ("Supported over vendors, by displacement: avoid A." in said) == (of_goals[0] == "avoid")
 
 
-def test_that_no_technique_is_first_by_both_goals_is_said_where_it_is_so():
+def test_the_goal_that_leads_in_the_domain_is_told_first_and_counts():
+    said = " ".join(sentences(("use", "avoid", "no_evidence"), leading="gap", is_identified=False))
+    assert said.startswith("Nothing is established for other LLMs. No technique is shown to beat a plain prompt in how")
+    assert "Supported over vendors, by gap: avoid A." in said
+    assert "By displacement (secondary): use A." in said
+    assert "The order by gap is not identified" in said
+    by_goal = answer(study_with([("use",) * 3], leading="gap"), "d")
+    assert [name for name, *_ in by_goal["decisions"]] == [
+        "Displacement (secondary)", "Gap (primary)", "Error (secondary)",
+    ]  # fmt: skip
+    assert by_goal["leading"] == "gap"
+    assert [table.name for table in by_goal["tables"][:2]] == [
+        "d: decisions, the goal that leads", "d: decisions, the other goals",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("leading", ["displacement", "gap"])
+def test_that_no_technique_is_first_by_both_goals_is_said_where_it_is_so(leading):
     two = [("use", "use", "use")] * 2
     said = "The smallest displacement seen is with A, the smallest gap with B: no technique comes first by both."
-    assert said in sentences(*two)
+    assert said in sentences(*two, leading=leading)
     assert not any("no technique comes first" in sentence for sentence in sentences(*two, first=("a", "a")))
 
 
-def test_too_few_llms_and_an_order_that_is_not_identified_are_said_only_where_it_is_so(golden):
-    unsure = " ".join(sentences(("use",) * 3, n_llms=2, is_identified=False))
+def test_too_few_vendors_and_an_order_that_is_not_identified_are_said_only_where_it_is_so(golden):
+    unsure = " ".join(sentences(("use",) * 3, n_vendors=2, is_identified=False))
     golden(unsure, "2 LLMs")
-    assert "of LLMs like those asked" not in unsure
+    assert "Supported" not in unsure
     assert "not identified" in unsure
     sure = " ".join(sentences(("use",) * 3))
-    golden(sure, "By displacement")
-    assert "nothing is decided" not in sure
+    golden(sure, "Established for other LLMs")
+    assert "nothing is established" not in sure
     assert "not identified" not in sure
 
 
-def test_what_is_said_of_those_asked_never_stands_without_the_decision():
-    for whose in answer(study_with([("use", "avoid", "equivalent")], n_llms=2), "d")["decisions"]:
-        assert [of for of, _ in whose[2]] == ["Of LLMs like those asked", "Of the LLMs asked and no others"]
-        assert [heading for heading, _ in whose[2][0][1]] == ["? No evidence"]
+def test_below_five_vendors_no_goal_decides_anything():
+    for _, _, decided in answer(study_with([("use", "avoid", "equivalent")], n_vendors=2), "d")["decisions"]:
+        assert [heading for heading, _ in decided] == ["? No evidence"]
 
 
-def test_what_would_change_a_decision_is_said_of_those_whom_it_is_about(golden):
-    def change(switch, excluded_llm, value, decision, decision_asked):
+def test_what_would_change_a_decision_is_said_by_what_the_interval_decides_now(golden):
+    def change(switch, excluded_llm, value, decision):
         return {
             "study": "s", "domain": "d", "technique": "a", "control": "no_technique", "switch": switch,
-            "excluded_llm": excluded_llm, "value": value, "decision": decision, "decision_asked": decision_asked,
+            "excluded_llm": excluded_llm, "value": value, "decision": decision, "now": "use",
         }  # fmt: skip
 
     changes = [
-        change("llm_left_out", "x", None, "no_evidence", "use"),
-        change("refusals", None, "least_gain", "no_evidence", "use"),
-        change("reading", None, "recorded", "use", "avoid"),
+        change("llm_left_out", "x", None, "no_evidence"),
+        change("vendor_left_out", None, "Maker", "no_evidence"),
+        change("refusals", None, "least_gain", "avoid"),
+        change("reading", None, "recorded", "use"),
     ]
-    of_many = answer(study_with([("use",) * 3, ("avoid",) * 3], changes=changes), "d")["changes"]
-    golden("\n".join(re.sub(r"<[^>]+>", "", said) for said in of_many))
-    (of_few,) = answer(study_with([("use",) * 3], n_llms=2, changes=changes), "d")["changes"]
-    golden(re.sub(r"<[^>]+>", "", of_few))
+    said = answer(study_with([("use",) * 3, ("avoid",) * 3], changes=changes), "d")["changes"]
+    golden("\n".join(re.sub(r"<[^>]+>", "", sentence) for sentence in said))
 
 
 def test_where_nothing_is_ranked_the_reason_is_said(golden):
     (reason,) = answer(study_with([]), "d")["sentences"]
     golden(reason)
+
+
+def test_an_answer_says_what_was_held_back_each_number_with_where_it_is_from():
+    study = study_with([("use",) * 3])
+    counts = {f"n_{fate}": 0 for fate in SENTENCES}
+    row = {
+        "study": "s", "paradigm": "anchoring", "domain": "d", "n_asked": 1200, "n_counted": 288, **counts,
+        "n_held_back": 600, "n_unparsed": 312, "commonest_unread": "<b>A</b>", "n_commonest_unread": 312,
+        "first_withdrawn_at": None, "last_withdrawn_at": None,
+    }  # fmt: skip
+    study.tables["shortfalls"] = [row, row | {"domain": "elsewhere", "n_refused": 900}]
+    *_, held_back, unread = answer(study, "d")["sentences"]
+    without_tags = re.sub(r"<[^>]+>", "", f"{held_back} {unread}").replace("\N{NO-BREAK SPACE}", " ")
+    assert without_tags.startswith("600 of 1,200 answers are held back (`bais check` says why).")
+    assert without_tags.endswith("26 % of 1,200 answers could not be read (most: “&lt;b&gt;A&lt;/b&gt;”).")
+    where = 'data-table="marts.shortfalls" data-key="study=s;domain=d;paradigm=anchoring"'
+    assert f'{where} data-c="sum(n_held_back)"' in held_back
+    assert f'{where} data-c="sum(n_unparsed) / sum(n_asked)" data-scale="100"' in unread

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.words.codes import CAVEATS
+from analysis.words.codes import LACKS
+from analysis.words.conclusions import TOO_FEW
+from analysis.writing.documents import MINUS
 from analysis.writing.paper import SIMULATED, check_paper, paper_prompt, template_paper
 from analysis.writing.paper_facts import facts_of
 
@@ -28,12 +30,19 @@ def ranking(domain, technique, displacement, gap, ranks=(None, None, None), **mo
 def decision(domain, technique, goal, decided, **more):
     return {
         "domain": domain, "technique": technique, "goal": goal, "control": "no_technique",
-        "comparison": "control", "gain": 8.04, "gain_low": -6.58, "gain_high": 21.94, "gain_plain_low": -2.2,
-        "gain_plain_high": 18.3, "gain_asked_low": 5.55, "gain_asked_high": 10.45, "n_gained": 5,
-        "p_sign_flip": 0.0293, "n_beyond_margin": 4, "beyond_margin_high": 0.9372, "p_best": 0.5968, "p_worst": 0.0,
-        "p_worse_than_control": 0.012, "rank_low": 1, "rank_high": 3, "decision": decided, "decision_asked": decided,
-        "certainty": "established", "n_llms": 6, "reason": None, **more,
+        "comparison": "control", "loss": 30.9, "loss_control": 38.94, "gain": 8.04, "gain_low": -6.58,
+        "gain_high": 21.94, "gain_plain_low": -2.2, "gain_plain_high": 18.3, "gain_llms_low": 5.55,
+        "gain_llms_high": 10.45, "n_gained": 5, "n_helped": 3, "n_harmed": 1, "n_comparisons": 7, "n_families": 1,
+        "p_sign_flip": 0.0293, "p_best": 0.5968, "p_worst": 0.0, "p_worse_than_control": 0.012, "rank_low": 1,
+        "rank_high": 3, "is_primary": goal == "displacement", "decision": decided,
+        "certainty": "no_evidence" if decided == "no_evidence" else "established",
+        "n_llms": 6, "n_vendors": 5, "reason": None, **more,
     }  # fmt: skip
+
+
+def of_one(llm, technique, goal, decided, gain, **more):
+    bounds = {"gain": gain, "gain_low": gain - 3.3, "gain_high": gain + 3.3}
+    return decision("judicial", technique, goal, decided, llm=llm, certainty="one_llm", **bounds, **more)
 
 
 def rows(**changes):
@@ -49,14 +58,22 @@ def rows(**changes):
         "techniques": [{"technique": name, "display_name": shown} for name, shown in NAMES.items()],
         "rankings": judicial + loan,
         "decisions": [
-            decision("judicial", "sacd", "displacement", "no_evidence", decision_asked="use"),
+            decision("judicial", "sacd", "displacement", "no_evidence"),
             decision("judicial", "devils_advocate", "displacement", "avoid", gain=-6.02, p_sign_flip=0.0002),
-            decision("judicial", "devils_advocate", "gap", "equivalent", reason="reading_would_change"),
-            decision("judicial", "sacd", "displacement", "avoid", control="random_control", comparison="placebo"),
-            decision("judicial", "sacd", "error", None, decision_asked=None, comparison="confounded", certainty=None,
-                     gain=19.19, reason="confounded_prompt"),
-            decision("loan", "sacd", "gap", "no_evidence", decision_asked="use", certainty="too_few_llms", n_llms=2,
-                     p_best=None, p_worse_than_control=None, reason="too_few_llms"),
+            decision("judicial", "devils_advocate", "gap", "equivalent", certainty="supported",
+                     reason="reading_would_change; one_case"),
+            decision("judicial", "sacd", "displacement", "worse_than_asking_again", control="random_control",
+                     comparison="placebo"),
+            decision("judicial", "sacd", "error", None, comparison="confounded", certainty=None, gain=19.19,
+                     reason="confounded_prompt"),
+            decision("loan", "sacd", "gap", "no_evidence", certainty="too_few_vendors", n_llms=2, n_vendors=1,
+                     p_sign_flip=None, p_best=None, p_worse_than_control=None, reason="too_few_vendors"),
+        ],
+        "of_each_llm": [
+            of_one("v/o3", "sacd", "displacement", "use", 21.21),
+            of_one("v/b-4.5", "sacd", "displacement", "avoid", -9.09),
+            of_one("v/o3", "devils_advocate", "displacement", "avoid", -17.6),
+            of_one("v/b-4.5", "devils_advocate", "displacement", "no_evidence", 1.44),
         ],
         "predictions": [
             {"domain": "judicial", "technique": "sacd", "goal": "displacement", "control": "no_technique",
@@ -86,6 +103,7 @@ def rows(**changes):
             for domain in ("judicial", "loan")
         ],
         "changes": [],
+        "shortfalls": [],
         "batches": [{"batch_id": "b", "verdict": "passed_with_warnings", "is_published": True}],
         "flags": [{"severity": "suspect", "reason": "equals_anchor", "n_trials": 17}],
         "claims": [
@@ -93,7 +111,7 @@ def rows(**changes):
             {"kind": "value", "recomputes": "no", "holds": "weaker", "n_claims": 11},
         ],
         "open_claims": [{"statement": "SACD is equivalent within 4.75 pp", "holds": "weaker"}],
-        "method": [{"confidence": 0.95, "n_draws": 10_000, "seed": 20260224, "margin_pp": 5.0, "fewest_llms": 5}],
+        "method": [{"confidence": 0.95, "n_draws": 10_000, "seed": 20260224, "margin_pp": 5.0, "fewest_vendors": 5}],
         **changes,
     }  # fmt: skip
 
@@ -182,9 +200,8 @@ def test_a_technique_whose_name_holds_that_of_another_is_told_from_it():
     [
         ("For SACD the judicial decision is NO EVIDENCE.", True),
         ("For SACD the judicial decision is USE.", False),
-        ("For SACD the judicial decision is NO EVIDENCE, and of the LLMs asked and no others USE.", True),
-        ("For SACD in LLMs like those asked the judicial decision is USE.", False),
-        ("Against the placebo, SACD: AVOID.", True),
+        ("Against the placebo, SACD: WORSE THAN ASKING AGAIN.", True),
+        ("Beside asking again, SACD: WORSE THAN ASKING AGAIN.", True),
         ("SACD: AVOID.", False),
         ("For SACD in the loan domain it is USE.", False),
         ("For SACD in the loan domain it is NO EVIDENCE.", True),
@@ -194,6 +211,43 @@ def test_a_technique_whose_name_holds_that_of_another_is_told_from_it():
 )
 def test_a_decision_may_only_be_stated_as_it_was_made(sentence, is_made):
     assert (problems_with(sentence, "Discussion") == []) == is_made
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_so"),
+    [
+        ("It is established that Devil's Advocate harms in the judicial domain.", True),
+        ("It is established that SACD helps in the judicial domain.", False),
+        ("Nothing is established of SACD.", True),
+        ("SACD is supported, not established.", True),
+        ("Established in the loan domain: SACD.", False),
+        ("Against the placebo it is established of SACD.", True),
+    ],
+)
+def test_only_what_is_established_may_be_called_so(sentence, is_so):
+    assert (problems_with(sentence, "Discussion") == []) == is_so
+
+
+def test_what_a_decision_lacks_is_said_and_no_limit_twice():
+    by_gap = FACTS["domains"]["judicial"]["techniques"]["Devil's Advocate"]["by_gap"]
+    said = "; ".join(LACKS[code].format(names="Devil's Advocate") for code in ("one_case", "reading_would_change"))
+    assert by_gap["what_it_lacks_to_be_established"] == said
+    assert "limits" not in by_gap
+    by_displacement = FACTS["domains"]["judicial"]["techniques"]["Devil's Advocate"]["by_displacement"]
+    assert by_displacement["is_established"]
+    assert "what_it_lacks_to_be_established" not in by_displacement
+
+
+def test_each_llm_has_what_a_technique_does_to_it_and_who_is_harmed_is_named():
+    text = template_paper(FACTS)
+    assert "| LLM | SACD | Devil's Advocate |" in text
+    assert (
+        f"| v/b-4.5 | harms {MINUS}9.1 pp ({MINUS}12.4 pp to {MINUS}5.8 pp) | cannot be told 1.4 pp ({MINUS}1.9 pp "
+        in text
+    )
+    assert "SACD harms v/b-4.5 by displacement" in FACTS["domains"]["judicial"]["conclusion"]
+    assert problems_with("SACD gains 21.2 pp in o3.") == []
+    assert problems_with("SACD gains 21.2 pp in v/b-4.5.")
 
 
 def test_the_discussion_must_say_each_domains_decisions_word_for_word(golden):
@@ -230,18 +284,18 @@ def test_simulated_data_are_said_to_be_simulated_in_title_and_abstract_and_so_th
     assert "SIMULATED" not in paper_prompt(FACTS)
 
 
-def test_below_five_llms_nothing_is_decided_about_llms_in_general(golden):
+def test_below_five_vendors_nothing_is_decided_about_other_llms(golden):
     loan, judicial = (FACTS["domains"][name]["conclusion"] for name in ("loan", "judicial"))
-    golden(loan, "five LLMs")
+    golden(loan, "five vendors")
     golden(loan, "NO EVIDENCE for SACD")
-    assert "Fewer than five" not in judicial
+    assert TOO_FEW not in judicial
 
 
 def test_what_limits_a_decision_and_what_a_placebo_or_another_prompt_tells_is_said(golden):
     text = template_paper(FACTS)
-    assert CAVEATS["reading_would_change"].format(names="Devil's Advocate") in text
+    assert LACKS["reading_would_change"].format(names="Devil's Advocate") in text
     golden(text, "EQUIVALENT")
-    golden(text, "random_control", "SACD", "AVOID")
+    golden(text, "random_control", "SACD", "WORSE THAN ASKING AGAIN")
     confounded = (
         "- SACD, error, against No technique: confounded by another prompt, so that nothing is decided; gain 19.2 %"
     )
@@ -364,3 +418,25 @@ def test_whatever_the_reasons_the_template_may_stand(why, n_reasons):
     ]
     facts = facts_of(STUDY, rows(changes=changes[: 4 if n_reasons > 1 else 1]))
     assert check_paper(template_paper(facts), facts) == []
+
+
+def test_a_paper_says_of_a_domain_what_counts_nowhere_and_of_one_of_which_nothing_counts_too():
+    counts = dict.fromkeys(
+        ("n_rejected", "n_withdrawn", "n_refused", "n_out_of_range", "n_failed", "n_commonest_unread"), 0
+    )
+    row = {
+        "domain": "judicial", "n_asked": 1300, "n_counted": 382, "n_held_back": 600, "n_unparsed": 318,
+        "commonest_unread": "I choose 77.", "first_withdrawn_at": None, "last_withdrawn_at": None, **counts,
+    }  # fmt: skip
+    held_back = row | {"domain": "medical", "n_asked": 700, "n_counted": 0, "n_held_back": 700, "n_unparsed": 0}
+    facts = facts_of(STUDY, rows(shortfalls=[row, held_back]))
+    text = template_paper(facts)
+    said = " ".join(text.split())
+    assert (
+        "600 of 1,300 answers are held back (`bais check` says why). 24.5 % of 1,300 answers could not be read." in said
+    )
+    assert "700 of 700 answers are held back" in said
+    assert "I choose" not in text
+    assert check_paper(text, facts) == []
+    assert FACTS["domains"]["judicial"]["shortfalls"] == {}
+    assert check_paper(text.replace("600 of 1,300", "601 of 1,300"), facts)
