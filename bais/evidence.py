@@ -85,10 +85,10 @@ select {KEYS}, any_value(recommended) as decision,
             else refusals
         end
     ] order by switch, refusals) filter (
-        where decision != recommended and switch not in ('llm_left_out', 'vendor_left_out')
+        where interval_decision != recommended and switch not in ('llm_left_out', 'vendor_left_out')
     ), []) as others
 from (
-    select *, any_value(decision) filter (where is_recommended) over (partition by {KEYS}) as recommended
+    select *, any_value(interval_decision) filter (where is_recommended) over (partition by {KEYS}) as recommended
     from inference.multiverse where {OF_MEASURE} and comparison = 'control'
 )
 group by {KEYS} order by all

@@ -5,7 +5,7 @@ import click
 from analysis.words import codes
 from analysis.words.advice import advise, in_brief, notes
 from analysis.words.changes import counted
-from analysis.words.codes import CONTROL, DECISIONS, HARMS, HELPS, has_rivals, on_an_llm, probability
+from analysis.words.codes import CONTROL, DECISIONS, has_rivals, on_an_llm, probability
 from analysis.words.headlines import beside_rankings, other_biases, sentences_on_unread
 from analysis.words.measures import arms, in_unit, possible, with_unit
 from analysis.words.shortfalls import sentences as sentences_on_shortfalls
@@ -302,9 +302,8 @@ def _decided(row, evidence):
     if evidence.own:
         beside = on_an_llm(own) if own and own["decision"] else None
     else:
-        each = [other["decision"] for other in evidence.of_llms if all(other[key] == row[key] for key in KEYS)]
-        n_helped, n_harmed = (sum(word in words for word in each) for words in (HELPS, HARMS))
-        beside = f"{n_helped}, {n_harmed} of {row['n_llms']}" if row["decision"] and each else None
+        is_counted = row["decision"] and row["n_helped"] is not None
+        beside = f"{row['n_helped']}, {row['n_harmed']} of {row['n_llms']}" if is_counted else None
     gains = (told.get(name) for name in ("gain", "gain_low", "gain_high"))
     return [label, decision, beside, _gain(evidence.words(row), *gains)]
 

@@ -53,6 +53,13 @@ def comparisons(study, place, present, ranked, controls):
     return pairs
 
 
+class Family(NamedTuple):
+    """How many rows share the confidence of their decisions: those over vendors, and those of single LLMs."""
+
+    n_over_vendors: int
+    n_of_llms: int
+
+
 def placebos(study, controls):
     """Return the techniques that are placebos.
 
@@ -71,7 +78,7 @@ def placebos(study, controls):
 
 
 def compared(basis, pairs, *, among=None):
-    """Return the gains of each comparison, and how many comparisons share the confidence: one family.
+    """Return the gains of each comparison, and how many rows share the confidence.
 
     Parameters
     ----------
@@ -84,12 +91,19 @@ def compared(basis, pairs, *, among=None):
     -------
     gains : dict of Comparison to Gains
         Of those with a control.
-    n_comparisons : int
-        Those of which an LLM has a gain and which are decided on, against a control or a placebo: nothing is on what
-        is confounded.
+    family : Family
+        Over vendors the comparisons of which an LLM has a gain and which are decided on, against a control or a
+        placebo: nothing is on what is confounded. Of single LLMs each of those that are held against a control: that
+        an LLM gains on a placebo too is asked of a gain on its control, so that a false `use` is no likelier than a
+        false gain on one of the two (Berger 1982), and nothing is said of the placebo alone.
+
+    References
+    ----------
+    Berger (1982), Multiparameter hypothesis testing and acceptance sampling, Technometrics 24(4), 295-300.
     """
     with_control = [pair for pair in pairs if pair.control]
     gains = {
         pair: basis.losses.compared(basis.goal, pair.technique, pair.control, among=among) for pair in with_control
     }
-    return gains, sum(bool(by_llm.llms) and not pair.is_confounded for pair, by_llm in gains.items())
+    decided = {pair: by_llm for pair, by_llm in gains.items() if by_llm.llms and not pair.is_confounded}
+    return gains, Family(len(decided), sum(len(one.llms) for pair, one in decided.items() if pair.kind == "control"))

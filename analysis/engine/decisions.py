@@ -52,7 +52,7 @@ def decisions(question, pairs, *, n_draws, seed):
     Dunn (1961), Multiple comparisons among means, JASA 56(293), 52-64.
     """
     basis, keys = question.basis, question.keys | {"seed": seed, "n_draws": n_draws}
-    gains, n_comparisons = compared(basis, pairs)
+    gains, family = compared(basis, pairs)
     model = Model(gains, partial(stream, seed, keys["study"], *question.stream), n_draws)
     is_alone = sum(pair.kind == "control" for pair in pairs) == 1
     readings = [
@@ -63,7 +63,7 @@ def decisions(question, pairs, *, n_draws, seed):
             "part": PART, "technique": pair.technique, "control": pair.control, "comparison": pair.kind,
             "confidence": CONFIDENCE, "margin": basis.margin,
         }  # fmt: skip
-        for row in _rows_of(pair, gains.get(pair), basis, n_comparisons):
+        for row in _rows_of(pair, gains.get(pair), basis, family):
             codes = [row.pop("codes")]
             row |= {"leads": question.leads, "n_cases": _n_cases(pair, gains.get(pair), basis)}
             if row["llm"] is None:
@@ -112,8 +112,8 @@ def _n_cases(pair, gains, basis):
 def _by_llm(basis, pairs):
     """Return what is decided on each comparison over vendors (None) and for each LLM."""
     present = [pair for pair in pairs if {pair.technique, pair.control or pair.technique} <= {*basis.losses.techniques}]
-    gains, n_comparisons = compared(basis, present)
-    rows = ((pair, row) for pair in present for row in _rows_of(pair, gains.get(pair), basis, n_comparisons))
+    gains, family = compared(basis, present)
+    rows = ((pair, row) for pair in present for row in _rows_of(pair, gains.get(pair), basis, family))
     return {(pair, row["llm"]): row["decision"] for pair, row in rows}
 
 
@@ -122,7 +122,7 @@ def _differs(row, pair, reading):
     return reading.get((pair, row["llm"]), row["decision"]) != row["decision"]
 
 
-def mean_decision(pair, gains, basis, n_comparisons):
+def mean_decision(pair, gains, basis, family):
     """Return what is decided on a comparison over vendors before any guard, and codes that say why nothing is.
 
     Parameters
@@ -131,8 +131,8 @@ def mean_decision(pair, gains, basis, n_comparisons):
     gains : Gains
         Of one LLM or more.
     basis : Basis
-    n_comparisons : int
-        That share the confidence.
+    family : Family
+        The rows that share the confidence.
 
     Returns
     -------
@@ -141,29 +141,28 @@ def mean_decision(pair, gains, basis, n_comparisons):
         Nothing is `equivalent` where an LLM surely gains or loses more than the margin.
     codes : list of str
     """
-    columns, codes = decide_over_vendors(gains, level=one_sided(n_comparisons), margin=basis.margin)
-    if columns["decision"] == "equivalent" and surely_beyond(gains, basis, n_comparisons):
+    columns, codes = decide_over_vendors(gains, level=one_sided(family.n_over_vendors), margin=basis.margin)
+    if columns["decision"] == "equivalent" and surely_beyond(gains, basis, family):
         columns["decision"], codes = "no_evidence", [*codes, LLMS_DIFFER]
     columns |= {"technique": pair.technique, "control": pair.control, "llm": None, "method": OVER_VENDORS}
-    columns |= {"n_comparisons": n_comparisons, "n_llms": len(gains.llms), "n_trials": gains.n_trials}
+    columns |= {"n_comparisons": family.n_over_vendors, "n_llms": len(gains.llms), "n_trials": gains.n_trials}
     return columns | (dict.fromkeys(("decision", "decision_llms")) if pair.is_confounded else {}), codes
 
 
-def _of_llms(gains, n_comparisons):
+def _of_llms(gains, family):
     """Return bounds of the gain of each LLM as the criterion has them, and the root of its control or None."""
-    bounds = gains.bounds_of_llms(level=one_sided(n_comparisons * len(gains.llms)))
+    bounds = gains.bounds_of_llms(level=one_sided(family.n_of_llms))
     return *bounds, gains.root(gains.control)
 
 
-def surely_beyond(gains, basis, n_comparisons, *, added=0.0):
+def surely_beyond(gains, basis, family, *, added=0.0):
     """Say whether an LLM surely gains or loses more than the margin, by the bounds of its own trials.
 
     Parameters
     ----------
     gains : Gains
     basis : Basis
-    n_comparisons : int
-        That share the confidence, each of all LLMs.
+    family : Family
     added : numpy.ndarray, shape (n LLMs,), optional
         What the gains would be larger by.
 
@@ -171,36 +170,36 @@ def surely_beyond(gains, basis, n_comparisons, *, added=0.0):
     -------
     bool
     """
-    low, high, root = _of_llms(gains, n_comparisons)
+    low, high, root = _of_llms(gains, family)
     low, high = (in_points(end + added, root) for end in (low, high))
     return bool(((low > basis.margin) | (high < -basis.margin)).any())
 
 
-def _rows_of(pair, gains, basis, n_comparisons):
+def _rows_of(pair, gains, basis, family):
     """Yield what is decided on a comparison over vendors and for each LLM, with the codes of each as one text."""
     if not (gains and gains.llms):
         yield _without_gain(pair, basis, gains)
         return
-    row, codes = mean_decision(pair, gains, basis, n_comparisons)
+    row, codes = mean_decision(pair, gains, basis, family)
     codes = [*codes, "placebo" if pair.kind == "placebo" else None, *_flags(pair, gains)]
     if not pair.is_confounded:
-        codes.append(_attrition_over_vendors(row, gains, basis, n_comparisons))
+        codes.append(_attrition_over_vendors(row, gains, basis, family))
         changes = gains.level_changes() if row["decision"] == "use" else None
         if changes and gap_shrinks_with_level(*map(gains.by_vendor, changes)):
             codes.append(SHRINKS)
-    yield _with_codes(row, codes, gains, basis)
-    yield from _rows_of_llms(pair, gains, basis, n_comparisons)
+    yield _with_codes(row, codes, gains, basis, family)
+    yield from _rows_of_llms(pair, gains, basis, family)
 
 
-def _rows_of_llms(pair, gains, basis, n_comparisons):
-    lows, highs, roots = _of_llms(gains, n_comparisons)
+def _rows_of_llms(pair, gains, basis, family):
+    lows, highs, roots = _of_llms(gains, family)
     attrition = np.transpose(gains.had_all_answered())
     for place, llm in enumerate(gains.llms):
         of_llm = basis.losses.compared(basis.goal, pair.technique, pair.control, among=[llm])
         root, gain = None if roots is None else roots[place], gains.values[place]
         row = {
             "technique": pair.technique, "control": pair.control, "llm": llm, "is_primary": False, "decision": None,
-            "n_comparisons": n_comparisons * len(gains.llms), "method": OF_AN_LLM, "n_llms": 1, "n_vendors": 1,
+            "n_comparisons": family.n_of_llms, "method": OF_AN_LLM, "n_llms": 1, "n_vendors": 1,
             "loss": gains.root_of(gains.control[place] - gain), "loss_control": gains.root_of(gains.control[place]),
             "gain": in_points(gain, root), "gain_squared": None if root is None else gain,
             "n_gained": gain > ZERO, "n_trials": of_llm.n_trials,
@@ -210,12 +209,12 @@ def _rows_of_llms(pair, gains, basis, n_comparisons):
         if not pair.is_confounded:
             row["decision"] = decide(lows[place], highs[place], margin=basis.margin, root=root)
             codes.append(_attrition(attrition[place], row["decision"], basis.margin, root))
-        yield _with_codes(row, codes, of_llm, basis)
+        yield _with_codes(row, codes, of_llm, basis, family)
 
 
-def _with_codes(row, codes, gains, basis):
+def _with_codes(row, codes, gains, basis, family):
     """The row with what stands of its decisions, and all codes as one text."""
-    row, limits = stood(row, gains, basis)
+    row, limits = stood(row, gains, basis, family)
     return row | {"codes": reasons(*codes, *limits)}
 
 
@@ -231,13 +230,13 @@ def _over_vendors(gains, seed):
     return columns
 
 
-def _attrition_over_vendors(row, gains, basis, n_comparisons):
+def _attrition_over_vendors(row, gains, basis, family):
     """Say whether answers that are missing could turn a decision over vendors, or make it another."""
     root = gains.root(gains.by_vendor(gains.control).mean())
     ends = [gains.by_vendor(end) for end in gains.had_all_answered()]
     if code := _attrition([float(end.mean()) for end in ends], row["decision"], basis.margin, root):
         return code
-    redecided = {_redecided(end, one_sided(n_comparisons), basis.margin, root) for end in ends}
+    redecided = {_redecided(end, one_sided(family.n_over_vendors), basis.margin, root) for end in ends}
     return "attrition_could_change" if redecided != {row["decision"]} else None
 
 

@@ -114,7 +114,7 @@ class ItemContrasts(ItemLosses):
         return self._among(np.subtract(*of_both), among)
 
 
-def stood(row, gains, basis):
+def stood(row, gains, basis, family):
     """Return a row with what stands of its decisions, in view of other items and of what happens to the bias itself.
 
     Parameters
@@ -125,6 +125,8 @@ def stood(row, gains, basis):
     gains : Gains
         Of the same LLMs.
     basis : Basis
+    family : Family
+        The rows that share the confidence.
 
     Returns
     -------
@@ -136,7 +138,7 @@ def stood(row, gains, basis):
     row = row | _over_items(row, gains, basis)
     if not {REVERSED, MOVED, JUDGED} & {*basis.guards}:
         return row, []
-    first, n_reversed = _change_of_bias(row, gains, basis)
+    first, n_reversed = _change_of_bias(gains, basis, family)
     changed = taken_back(row, first)
     codes = [first] if changed or first == REVERSED else []
     if JUDGED in basis.guards:
@@ -145,12 +147,12 @@ def stood(row, gains, basis):
     return row | changed | {"n_reversed": n_reversed} | ({"certainty": WITHHELD} if changed else {}), codes
 
 
-def cannot_stand(row, gains, basis):
+def cannot_stand(gains, basis, family):
     """Return the words that no interval of these gains could be given now, with the code that says why.
 
     Parameters
     ----------
-    row, gains, basis
+    gains, basis, family
         As of `stood`.
 
     Returns
@@ -160,15 +162,14 @@ def cannot_stand(row, gains, basis):
     if not {REVERSED, MOVED, JUDGED} & {*basis.guards}:
         return {}
     codes = [JUDGED] if JUDGED in basis.guards else []
-    codes.append(_change_of_bias(row, gains, basis)[0])
+    codes.append(_change_of_bias(gains, basis, family)[0])
     return {word: code for code in codes for word in CANNOT_STAND.get(code, ())}
 
 
-def _change_of_bias(row, gains, basis):
+def _change_of_bias(gains, basis, family):
     """The code of what a technique does to the bias itself, or None, and how many LLMs have theirs turned round."""
     margin = basis.margin
-    level = one_sided(row["n_comparisons"] * len(gains.llms) if row["llm"] is None else row["n_comparisons"])
-    n_reversed = int(gains.reversals(level=level, margin=margin).sum())
+    n_reversed = int(gains.reversals(level=one_sided(family.n_of_llms), margin=margin).sum())
     if n_reversed and REVERSED in basis.guards:
         return REVERSED, n_reversed
     return MOVED if MOVED in basis.guards and (gains.moved() > margin).any() else None, n_reversed

@@ -57,7 +57,7 @@ def multiverse(question, pairs):
     bases = [(question.specification, basis), *question.others()]
     by_specification = [(specification, _decided(other, pairs)) for specification, other in bases]
     llms = set(basis.losses.llms)
-    gains, _ = compared(basis, pairs)
+    gains, family = compared(basis, pairs)
     recommended = question.specification | {"refusals": LEFT_OUT}
     without = [
         ({"switch": f"{kind}_left_out", excluded: name}, others, _decided(basis, pairs, among=others))
@@ -68,7 +68,7 @@ def multiverse(question, pairs):
         rows = [specification | {"refusals": LEFT_OUT} | _kept(rows[pair]) for specification, rows in by_specification]
         first = by_specification[0][1][pair]
         if first["n_llms"]:
-            with_refusals = _with_refusals(first, gains[pair], basis)
+            with_refusals = _with_refusals(first, gains[pair], basis, family)
             rows[1:1] = [recommended | {"switch": "refusals"} | row for row in with_refusals]
         for left_out, others, of_others in without:
             if not set(gains[pair].llms) <= others and of_others[pair]["n_llms"]:
@@ -91,20 +91,20 @@ def _decided(basis, pairs, among=None):
     """Return the row of each comparison over the LLMs that enter, with the codes of its guards as `limits`."""
     techniques = set(basis.losses.techniques)
     present = [pair for pair in pairs if {pair.technique, pair.control} <= techniques]
-    gains, n_comparisons = compared(basis, present, among=among)
+    gains, family = compared(basis, present, among=among)
     rows = {}
     for pair in pairs:
         by_llm = gains.get(pair)
         if by_llm and by_llm.llms:
-            row, codes = mean_decision(pair, by_llm, basis, n_comparisons)
-            row, limits = stood(row, by_llm, basis)
+            row, codes = mean_decision(pair, by_llm, basis, family)
+            row, limits = stood(row, by_llm, basis, family)
             rows[pair] = row | {"limits": limits, "reason": reasons(*codes, *limits)}
         elif pair.technique in techniques:
             n_trials = basis.losses.n_trials(pair.technique, basis.goal).sum()
             why = {"reason": why_no_gain(pair, basis.losses, by_llm), "n_llms": 0, "n_vendors": 0, "n_trials": n_trials}
-            rows[pair] = NO_EVIDENCE | why | {"n_comparisons": n_comparisons}
+            rows[pair] = NO_EVIDENCE | why | {"n_comparisons": family.n_over_vendors}
         else:
-            rows[pair] = NO_ANSWERS | {"n_comparisons": n_comparisons}
+            rows[pair] = NO_ANSWERS | {"n_comparisons": family.n_over_vendors}
     return rows
 
 
@@ -112,7 +112,7 @@ def _kept(row):
     return {name: row[name] for name in KEPT if name in row}
 
 
-def _with_refusals(row, gains, basis):
+def _with_refusals(row, gains, basis, family):
     """Yield the rows in which every trial without an answer had been answered, against and for the technique."""
     level = one_sided(row["n_comparisons"])
     root = gains.root(gains.by_vendor(gains.control).mean())
@@ -134,7 +134,7 @@ def _with_refusals(row, gains, basis):
         if not bounds and row["n_vendors"] > 1:
             codes.append("zero_variance")
         added = values - gains.values
-        if decided["decision"] == "equivalent" and surely_beyond(gains, basis, row["n_comparisons"], added=added):
+        if decided["decision"] == "equivalent" and surely_beyond(gains, basis, family, added=added):
             decided["decision"], codes = "no_evidence", [LLMS_DIFFER]
         for code in limits:
             decided |= taken_back(decided, code)
@@ -186,7 +186,8 @@ def counted(rows):
     carriers = [_left_out(row) for row in without if row["decision"] != first.get("decision")]
     counts["carried_by"] = ", ".join(dict.fromkeys(carriers)) or None
     for row in rows:
-        yield row | counts | {"is_recommended": row is first}
+        decision = {"interval_decision": row["decision"], "is_recommended": row is first}
+        yield {name: value for name, value in row.items() if name != "decision"} | counts | decision
 
 
 def _left_out(row):

@@ -305,18 +305,18 @@ def to_settle_rows(questions, ranked, controls, costs, prices):
     usd = cache(partial(_usd, costs, prices))
     for question in questions:
         study, basis = question.keys["study"], question.basis
-        gains, n_comparisons = compared(basis, pairs_of(question, ranked, controls))
+        gains, family = compared(basis, pairs_of(question, ranked, controls))
         for pair, by_llm in gains.items():
             if pair.kind != "control" or not by_llm.llms:
                 continue
-            row, codes = mean_decision(pair, by_llm, basis, n_comparisons)
-            row, _ = stood(row, by_llm, basis)
+            row, codes = mean_decision(pair, by_llm, basis, family)
+            row, _ = stood(row, by_llm, basis, family)
             if row["decision"] != "no_evidence":
                 continue
             per_trial = sum(usd(study, name) for name in (pair.technique, pair.control))
-            alpha = 2 * one_sided(n_comparisons)
+            alpha = 2 * one_sided(family.n_over_vendors)
             keys = question.keys | {"technique_a": pair.technique, "technique_b": pair.control, "alpha": alpha}
-            yield from (keys | columns for columns in _settling(row, codes, by_llm, basis, per_trial))
+            yield from (keys | columns for columns in _settling(row, codes, by_llm, basis, family, per_trial))
 
 
 def fewest(is_enough, least, *, step=2):
@@ -435,7 +435,7 @@ def uncertainty(gains, mean=None):
     return replace(now, df_share=mean.both.df / float(now.over_both()[1]))
 
 
-def _settling(row, codes, gains, basis, usd_per_trial):
+def _settling(row, codes, gains, basis, family, usd_per_trial):
     """Yield the rows of an open decision."""
     n_llms, n_vendors, level = len(gains.llms), row["n_vendors"], one_sided(row["n_comparisons"])
     shared = {
@@ -462,8 +462,8 @@ def _settling(row, codes, gains, basis, usd_per_trial):
         "rest_variance": now.rest,
     }  # fmt: skip
     gain, _, _, root = criterion_of(row, gains)
-    guards = cannot_stand(row, gains, basis)
-    if surely_beyond(gains, basis, row["n_comparisons"]):
+    guards = cannot_stand(gains, basis, family)
+    if surely_beyond(gains, basis, family):
         guards = {"equivalent": LLMS_DIFFER} | guards
     # how many there are, what more of them cost in trials of all LLMs, what they leave uncertain, and the search
     searches = {

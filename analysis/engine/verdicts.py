@@ -16,7 +16,7 @@ GAINS, LOSSES = {"use", ASKING_AGAIN, OWN_PROMPT, AGAINST_PLACEBO["use"]}, {"avo
 # codes for which nothing is established
 COULD_TURN = ("attrition_could_reverse", "attrition_could_change", "reading_would_change")
 PLACE = ("domain", "goal", "measure", "instrument", "arm", "arm_b", "technique", "comparison", "llm")
-ONE_CASE, BEFORE_AFTER = "one_case", "before_after"
+ONE_CASE, BEFORE_AFTER, PART_OF_USE = "one_case", "before_after", "part_of_use"
 
 
 def verdicts(rows, placebos):
@@ -36,7 +36,7 @@ def verdicts(rows, placebos):
         With `decision` and `certainty`. A gain on the control is `use` where there is one on a placebo of
         the same prompt too, or none was asked (`placebo_not_asked`); that of a placebo itself is `asking_again_helps`;
         one on a technique's own first answers is `helps_its_own_prompt` where a plain prompt loses less by the goal
-        that leads.
+        that leads. Whether a single LLM gains on a placebo enters into `use` alone and is not decided on by itself.
     """
     places = {_place(row): row for row in rows}
     plain_loses_less = {
@@ -57,7 +57,9 @@ def verdicts(rows, placebos):
         worded.append(row | {"decision": decision, "reason": reasons(row.get("reason"), *codes)})
     by_llm = {}
     for row in worded:
-        if row["llm"] is not None:
+        if row["llm"] is not None and row.get("comparison") == "placebo":
+            row |= {"decision": None, "reason": reasons(row["reason"], PART_OF_USE)}
+        elif row["llm"] is not None:
             by_llm.setdefault(_place(row | {"llm": None}), []).append(row["decision"])
     elsewhere = {}
     for row in worded:
@@ -65,7 +67,7 @@ def verdicts(rows, placebos):
             elsewhere.setdefault(_told_apart(row), set()).add(row["decision"])
     for row in worded:
         certain = _with_certainty(row, elsewhere[_told_apart(row)] if row["llm"] is None else set())
-        if row["llm"] is None and row.get("n_llms") and row.get("comparison"):
+        if row["llm"] is None and row.get("n_llms") and row.get("comparison") in ("control", "confounded"):
             counted = (("n_helped", GAINS), ("n_harmed", LOSSES))
             certain |= {name: sum(word in words for word in by_llm.get(_place(row), ())) for name, words in counted}
         yield {name: value for name, value in certain.items() if name not in ("leads", "family_reason")}

@@ -164,6 +164,7 @@ REASONS = {
     "own_control": "it is held against its own first answers, since its prompt differs from that of the others",
     "before_after": "it is held against its own first answers, which come before it in the same trials",
     "placebo_not_asked": "no placebo of neutral turns was asked beside it",
+    "part_of_use": "whether it gains on a placebo is part of whether that is called use, and no decision by itself",
     "not_shown_over_placebo": "it gains on a plain prompt, and is not shown to gain on a placebo of neutral turns",
     "family_not_frozen": "what would be decided was not fixed before the first answer",
     "family_changed": "what would be decided was changed after it had been fixed",

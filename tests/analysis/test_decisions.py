@@ -181,6 +181,13 @@ def test_each_llm_is_decided_on_by_its_own_trials_for_all_llms_and_rows_at_once(
     assert (over["decision"], over["n_helped"], over["n_harmed"]) == ("no_evidence", 3, 2)
 
 
+def test_whether_an_llm_gains_on_a_placebo_too_shares_the_error_of_gains_on_controls():
+    places, _ = decided(rows_of(gaining(20, -20, 20, -20, 20, random_control=(5, 4, 6, 5, 3))))
+    rows = places[places["comparison"].notna()].to_dict("records")
+    by_kind = {(row["comparison"], row["llm"] is None): row["n_comparisons"] for row in rows}
+    assert by_kind == {("control", True): 3, ("placebo", True): 3, ("control", False): 10, ("placebo", False): 10}
+
+
 def test_what_has_no_variance_in_either_condition_is_sure_of_no_llm():
     llms = gaining(10, 12, 14, 11, 13)
     places, _ = decided(rows_of(llms, noise=(0,)))

@@ -80,7 +80,7 @@ def test_an_llm_left_out_is_decided_without_and_counted_apart():
     rows = found(responses(gains))
     assert len(rows) == 1 + 6
     row = one(rows, "recommended")
-    assert (row["is_recommended"], row["decision"]) == (True, "use")
+    assert (row["is_recommended"], row["interval_decision"]) == (True, "use")
     assert bounds(row) == pytest.approx(t_of(squared(*gains)))
     assert row["gain_low"] == pytest.approx(in_points(row["gain_squared_low"], 20))
     row = one(rows, "llm_left_out", excluded_llm="m0")
@@ -101,8 +101,8 @@ def test_a_vendor_of_several_llms_is_left_out_with_all_of_them():
 
 def test_llms_and_vendors_without_which_the_decision_is_another_are_named():
     rows = found(responses([10, 10.5, 9.5, 10, 10, -10, -10]), vendors={"m5": "V", "m6": "V"})
-    assert one(rows, "recommended")["decision"] == "no_evidence"
-    assert one(rows, "vendor_left_out", excluded_vendor="V")["decision"] == "use"
+    assert one(rows, "recommended")["interval_decision"] == "no_evidence"
+    assert one(rows, "vendor_left_out", excluded_vendor="V")["interval_decision"] == "use"
     assert counts_of_headline(rows) == ([1, 1, 8, 7], "V")
     rows = found(responses([10, 10.5, 9.5, 10, 10, -60]))
     assert counts_of_headline(rows) == ([1, 1, 6, 5], "m5")
@@ -112,7 +112,7 @@ def test_llms_and_vendors_without_which_the_decision_is_another_are_named():
 def test_that_the_sign_is_the_same_does_not_count_where_the_decision_is_not():
     rows = found(responses([2, 2.1, 1.9, 2, 2, 20]))
     gone = one(rows, "llm_left_out", excluded_llm="m5")
-    assert (one(rows, "recommended")["decision"], gone["decision"]) == ("no_evidence", "equivalent")
+    assert (one(rows, "recommended")["interval_decision"], gone["interval_decision"]) == ("no_evidence", "equivalent")
     assert counts_of_headline(rows) == ([1, 1, 6, 5], "m5")
 
 
@@ -120,12 +120,12 @@ def test_of_five_vendors_none_can_be_left_out_and_that_does_not_count_against_th
     rows = found(responses([8, 9, 10, 11, 12, 12]), vendors={"m4": "V", "m5": "V"})
     for switch, out in (("llm_left_out", {"excluded_llm": "m0"}), ("vendor_left_out", {"excluded_vendor": "V"})):
         row = one(rows, switch, **out)
-        assert (row["decision"], row["reason"], row["n_vendors"]) == ("no_evidence", "too_few_vendors", 4)
+        assert (row["interval_decision"], row["reason"], row["n_vendors"]) == ("no_evidence", "too_few_vendors", 4)
     # one of the two LLMs of a vendor can
-    assert one(rows, "llm_left_out", excluded_llm="m4")["decision"] == "use"
+    assert one(rows, "llm_left_out", excluded_llm="m4")["interval_decision"] == "use"
     assert counts_of_headline(rows) == ([1, 1, 2, 2], None)
     few = found(responses([10, -20]))
-    assert {row["decision"] for row in few} == {"no_evidence"}
+    assert {row["interval_decision"] for row in few} == {"no_evidence"}
     assert counts_of_headline(few) == ([1, 1, 2, 2], None)
 
 
@@ -173,7 +173,7 @@ def test_refusals_are_answered_against_and_for_the_technique():
     for row, change in ((least, 100 - 1562.5), (most, 100 - 50)):
         assert bounds(row) == pytest.approx(t_of(units + np.eye(6)[0] * change))
         assert row["gain"] == pytest.approx(in_points(units.mean() + change / 6, 20))
-    assert (one(rows, "recommended")["decision"], least["decision"], most["decision"]) == ("use", "no_evidence", "use")
+    assert (one(rows, "recommended")["interval_decision"], least["interval_decision"], most["interval_decision"]) == ("use", "no_evidence", "use")
     assert counts_of_headline(rows) == ([3, 2, 6, 6], None)
 
 
@@ -181,7 +181,7 @@ def test_refusals_without_a_valid_range_are_told_and_not_guessed():
     missing = [("s", "d", "m0", "v", "sacd", "low", 2, 0.0, math.nan)]
     rows = found(responses([10, 9, 11, 10, 10, 10]), missing)
     row = one(rows, "refusals", refusals="least_gain")
-    assert (row["gain"], row["decision"], row["reason"]) == (None, "no_evidence", "valid_range_unknown")
+    assert (row["gain"], row["interval_decision"], row["reason"]) == (None, "no_evidence", "valid_range_unknown")
 
 
 def test_where_a_row_set_lacks_the_technique_nothing_is_decided_and_that_counts():
@@ -190,7 +190,7 @@ def test_where_a_row_set_lacks_the_technique_nothing_is_decided_and_that_counts(
     for gone, code in (("sacd", "no_answers"), ("no_technique", "no_baseline")):
         rows = found(pd.concat([frame, without[without["technique"] != gone]]))
         row = one(rows, "row_set", row_set="without_suspects")
-        assert (row["decision"], row["n_llms"], row["reason"]) == ("no_evidence", 0, code)
+        assert (row["interval_decision"], row["n_llms"], row["reason"]) == ("no_evidence", 0, code)
         assert counts_of_headline(rows) == ([2, 1, 6, 6], None)
 
 
@@ -198,7 +198,7 @@ def test_without_baselines_there_is_a_reason():
     frame = responses([8, 9, 10, 10, 11, 12])
     frame.loc[frame["anchor_direction"] == "none", "n_trials"] = 9
     (row,) = found(frame)
-    assert (row["gain"], row["decision"], row["n_llms"]) == (None, "no_evidence", 0)
+    assert (row["gain"], row["interval_decision"], row["n_llms"]) == (None, "no_evidence", 0)
     assert row["reason"] == "baseline_below_10"
 
 
@@ -207,7 +207,7 @@ def test_a_temperature_is_the_same_number_when_it_is_read():
     rows = found(pd.concat([first, second]))
     scopes = {row["baseline_scope"] for row in rows}
     assert scopes <= {"pooled", "t=0.1", "t=0.30000000000000004"}
-    assert {row["decision"] for row in rows} == {"use"}
+    assert {row["interval_decision"] for row in rows} == {"use"}
 
 
 def test_with_nothing_missing_refusals_change_nothing_whatever_the_decision():
@@ -218,6 +218,6 @@ def test_with_nothing_missing_refusals_change_nothing_whatever_the_decision():
     noisy = pd.concat([steady.assign(response=steady["response"] + shift, n_trials=20) for shift in (-0.5, 0.5)])
     rows = found(noisy)
     row = one(rows, "recommended")
-    assert (row["reason"], row["decision"]) == ("llms_differ", "no_evidence")
+    assert (row["reason"], row["interval_decision"]) == ("llms_differ", "no_evidence")
     assert -5 < row["gain_low"] < row["gain_high"] < 5
     assert "refusals" not in {row["switch"] for row in rows}

@@ -47,6 +47,17 @@ def test_only_the_placebo_of_the_same_llm_and_place_counts():
     assert called(alone, OF_PLACEBO | alone | {"decision": "avoid"})[0][0] == "no_evidence"
 
 
+def test_that_an_llm_gains_on_a_placebo_is_part_of_use_and_no_decision_of_its_own():
+    alone = {"llm": "a", "n_vendors": 1}
+    (of_control, *_), against = called(alone, OF_PLACEBO | alone)
+    assert (of_control, against) == ("use", (None, None, {"part_of_use"}))
+    over, _, beside, _ = verdicts(
+        [ROW | of for of in ({"n_llms": 1}, alone, OF_PLACEBO | {"n_llms": 1}, OF_PLACEBO | alone)], {"again"}
+    )
+    assert (over["n_helped"], over["n_harmed"]) == (1, 0)
+    assert "n_helped" not in beside, "of a placebo nobody is counted"
+
+
 def test_a_placebo_is_never_used_even_where_nothing_was_asked_beside_it():
     assert called({"technique": "again"})[0][0] == "asking_again_helps"
     assert called({"technique": "again", "decision": "avoid"})[0][0] == "avoid"

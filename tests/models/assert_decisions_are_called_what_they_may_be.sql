@@ -6,7 +6,7 @@ with decided as (
 ),
 
 placebos as (
-    select * from decided
+    select * from {{ ref('decisions') }}
     where comparison = 'placebo'
 )
 
@@ -29,8 +29,8 @@ where
         decided.decision = 'use'
         and not contains(decided.codes, 'before_after')
         and case
-            when placebos.decision is null then not contains(decided.codes, 'placebo_not_asked')
-            else placebos.decision != 'better_than_asking_again'
+            when placebos.study is null then not contains(decided.codes, 'placebo_not_asked')
+            else not coalesce(placebos.gain_low > 0, false)
         end
     )
     or (
@@ -44,6 +44,7 @@ where
     )
     or (decided.llm is null and decided.n_vendors < {{ fewest_llms() }} and decided.decision != 'no_evidence')
     or (decided.llm is not null) != (decided.certainty = 'one_llm')
+    or (decided.llm is not null and decided.comparison = 'placebo')
     or (
         decided.decision = 'no_evidence'
         and decided.certainty in ('supported', 'established', 'contradicted_elsewhere')

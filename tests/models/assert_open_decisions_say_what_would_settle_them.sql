@@ -2,7 +2,7 @@
 -- probabilities; one that is settled has none, whatever it may be called.
 {% set keys = question_keys() + ['technique', 'control'] %}
 with decided as (
-    select {{ keys | join(', ') }}, decision from {{ ref('multiverse') }}
+    select {{ keys | join(', ') }}, interval_decision from {{ ref('multiverse') }}
     where is_recommended and comparison = 'control' and n_llms > 0
 ),
 
@@ -20,4 +20,4 @@ ways as (
 select *
 from decided
 full join ways on {{ same_in('decided', 'ways', keys) }}
-where coalesce(n_ways, 0) != case when decision = 'no_evidence' then 6 else 0 end
+where coalesce(n_ways, 0) != case when interval_decision = 'no_evidence' then 6 else 0 end

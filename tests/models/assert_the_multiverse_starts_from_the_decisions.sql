@@ -5,7 +5,7 @@ with rows_counted as (
     select
         *,
         coalesce(excluded_llm, excluded_vendor) is not null as is_without,
-        any_value(decision) filter (where is_recommended) over (partition by {{ keys | join(', ') }}) as recommended
+        any_value(interval_decision) filter (where is_recommended) over (partition by {{ keys | join(', ') }}) as recommended
     from {{ ref('multiverse') }}
 ),
 
@@ -23,7 +23,7 @@ headlines as (
         any_value(n_left_out_same) as n_left_out_same,
         any_value(carried_by) as carried_by,
         count(*) filter (where not is_without) as n_analyses,
-        count(*) filter (where not is_without and decision = recommended) as n_analyses_same,
+        count(*) filter (where not is_without and interval_decision = recommended) as n_analyses_same,
         count(*) filter (where is_without) as n_without,
         count(*) filter (where is_without and n_vendors >= {{ fewest_llms() }}) as n_without_of_enough
     from rows_counted

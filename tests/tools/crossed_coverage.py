@@ -119,9 +119,9 @@ def wrong_decisions(n_llms, n_items, rng, *, n_datasets, n_trials=20):
         yes = rng.binomial(n_trials, 0.4 + is_shifted * shift).astype(float)
         grid = Grid(rows.assign(item=rows["item"].astype(str), sum_of_values=yes, sum_of_squares=yes))
         basis = basis_of_contrast(grid, asked, {})
-        gains, _ = compared(basis, pairs)
-        row, _ = mean_decision(*pairs, gains[pairs[0]], basis, 1)
-        row, _ = stood(row, gains[pairs[0]], basis)
+        gains, family = compared(basis, pairs)
+        row, _ = mean_decision(*pairs, gains[pairs[0]], basis, family)
+        row, _ = stood(row, gains[pairs[0]], basis, family)
         n_decided += row["decision"] in ("use", "avoid")
         low, high = t_bounds(gains[pairs[0]].values, level=one_sided())
         n_over_llms += low > 0 or high < 0

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import special
 
 from analysis.counts import CONTROL
-from analysis.engine.comparisons import Comparison
+from analysis.engine.comparisons import Comparison, Family
 from analysis.engine.decisions import mean_decision
 from analysis.engine.domain_losses import DomainLosses
 from analysis.engine.losses import GOALS, Moments, losses
@@ -210,7 +210,8 @@ def _check(moments, words, design, n_comparisons):
         for k in range(len(design.techniques)):
             pair = Comparison(f"t{k}", "control", "control", False)
             gains = domain.compared(GOAL, f"t{k}", "control")
-            row, codes = mean_decision(pair, gains, Basis(domain, GOAL, MARGIN), n_comparisons)
+            family = Family(n_comparisons, n_comparisons * len(gains.llms))
+            row, codes = mean_decision(pair, gains, Basis(domain, GOAL, MARGIN), family)
             said = next((word for word, is_said in words.items() if is_said[i, k]), "no_evidence")
             assert row["decision"] == said or "llms_differ" in codes, (row, said)
 

@@ -1,11 +1,11 @@
 with recommended as (
-    select study, domain, technique, goal, control, decision as now
+    select study, domain, technique, goal, control, interval_decision as now
     from inference.multiverse
     where paradigm = 'anchoring' and is_recommended
 ),
 
 told as (
-    select *, case when decision != now and not contains(switch, 'left_out') then switch end as turned
+    select *, case when interval_decision != now and not contains(switch, 'left_out') then switch end as turned
     from inference.multiverse
     inner join recommended using (study, domain, technique, goal, control)
     where comparison = 'control'

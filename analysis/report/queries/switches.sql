@@ -1,5 +1,5 @@
 with recommended as (
-    select study, domain, technique, goal, control, decision as now
+    select study, domain, technique, goal, control, interval_decision as now
     from inference.multiverse
     where paradigm = 'anchoring' and is_recommended
 ),
@@ -10,7 +10,7 @@ goals_that_lead as (
 )
 
 select
-    study, domain, technique, control, switch, excluded_llm, excluded_vendor, decision, now,
+    study, domain, technique, control, switch, excluded_llm, excluded_vendor, interval_decision as decision, now,
     case switch
         when 'reading' then response_source
         when 'row_set' then row_set
