@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,6 +61,7 @@ class Question(NamedTuple):
     definition: dict | None  # how bais asked it; None where others recorded it, in words that bais does not have
     ways: list[dict]
     techniques: list[dict]
+    vendors: set[str]  # of all that were asked
 
     @property
     def is_recorded(self) -> bool:
@@ -77,7 +77,8 @@ def _question(warehouse, place, goal):
     keys = place | {"goal": goal}
     definition = next(iter(values(warehouse, DEFINED, keys)), None)
     ways, techniques = (records(warehouse, query, keys) for query in (OPEN, COMPARED))
-    return Question(place, goal, definition and json.loads(definition), ways, techniques)
+    vendors = {*_vendors(warehouse, place["llms"]).values()}
+    return Question(place, goal, definition and json.loads(definition), ways, techniques, vendors)
 
 
 def write_study(
@@ -107,10 +108,9 @@ def write_study(
         others = _not_asked(warehouse, place)
         vendors = _vendors(warehouse, [*place["llms"], *named, *others])
         content = _content(warehouse, question, way)
-    n_vendors = 0 if trials or not way else _more_vendors(way)
-    known = {vendors[llm] for llm in place["llms"]}
+    n_vendors = 0 if trials or not way else _more_vendors(question, way)
     anew = place["llms"] * question.is_recorded
-    added = named or [*anew, *_new_ones_first(others, vendors, known)[:n_vendors]]
+    added = named or [*anew, *_one_of_each(others, vendors, question.vendors)[:n_vendors]]
     if n_vendors and not added:
         raise UserError(
             f"LLMs of {n_vendors} more vendor{'s' * (n_vendors > 1)} would settle {question.what(way)}, and "
@@ -123,7 +123,7 @@ def write_study(
         content["stopping_rule"] = {"minimum": max(1, math.ceil(n_trials / len(content["temperatures"])))}
     path = out or Path(f"{place['study']}-{place['domain']}.yaml")
     sentences = [over_trials(way, question.what(way))] if trials else _over_vendors(question, way, content)
-    n_new = 0 if trials else len({vendors[llm] for llm in added} - known)
+    n_new = 0 if trials else len({vendors[llm] for llm in added} - question.vendors)
     n_missing = max(0, n_vendors - n_new)
     sentences += on_the_study(content, n_new, n_missing, place["study"], is_recorded=question.is_recorded)
     if unlisted := on_unlisted([printable(llm) for llm in named if vendors[llm] == UNLISTED]):
@@ -175,13 +175,9 @@ def _vendors(warehouse, llms):
     return {row["llm"]: row["vendor"] for row in records(warehouse, query, {"llms": llms})}
 
 
-def _new_ones_first(llms, vendors, known):
-    """Sort LLMs: one of each new vendor before a second of any, and then those of vendors that were asked."""
-    n_before, places = Counter(), {}
-    for llm in llms:
-        places[llm] = (vendors[llm] in known, n_before[vendors[llm]])
-        n_before[vendors[llm]] += 1
-    return sorted(llms, key=places.get)
+def _one_of_each(llms, vendors, known):
+    """Return the first LLM of each vendor of which none was asked."""
+    return [*{vendors[llm]: llm for llm in reversed(llms) if vendors[llm] not in known}.values()][::-1]
 
 
 def _way(question, technique, trials):
@@ -201,16 +197,17 @@ def _way(question, technique, trials):
     return way
 
 
-def _more_vendors(way):
+def _more_vendors(question, way):
     """Return how many vendors are missing, for four times in five if that can be had, or to the fewest that decide."""
     from analysis.methods.small_samples import FEWEST_VENDORS
 
-    return max(1, (way["needed_surely"] or way["needed"] or FEWEST_VENDORS) - way["n_vendors"])
+    there = len(question.vendors) if question.is_recorded else way["n_vendors"]
+    return max(1, (way["needed_surely"] or way["needed"] or FEWEST_VENDORS) - there)
 
 
 def _n_llms(question, way):
     """Return how many LLMs the study asks: one of each missing vendor and, if nothing can be added to, all others."""
-    return _more_vendors(way) + way["n_llms"] * question.is_recorded
+    return _more_vendors(question, way) + len(question.place["llms"]) * question.is_recorded
 
 
 def _over_vendors(question, way, content):

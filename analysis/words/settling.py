@@ -21,6 +21,14 @@ SECOND_LOOK = (
     "Answers of {study} were looked at already: to decide again when more of them are there is a second look, which "
     "costs error (5 % are not held) unless the looks were declared before the first answer."
 )
+MORE_TO_NAME = (
+    "This study asks LLMs of {n_vendors}. To be as sure as said it needs {n_missing}: add an LLM of each to `llms` in "
+    "the file."
+)
+ONE_CASE = (
+    "All of it is of one case: what is decided can be supported, and not established before a second one of the domain "
+    "is asked too (`vignettes` in the file)."
+)
 
 
 def settling(rows, name_of, noun, *, is_cost_known_elsewhere=False):
@@ -212,9 +220,11 @@ def on_the_study(content, n_new_vendors, n_missing, study, *, is_recorded):
     str
     """
     if n_missing:
-        asked = f"{n_new_vendors:,} new vendor{'s' * (n_new_vendors != 1)}"
-        lacking = f"{n_missing:,} more {'are' if n_missing > 1 else 'is'} missing"
-        yield f"This study asks {asked}: {lacking}; name an LLM of each with --llm vendor/name."
+        yield MORE_TO_NAME.format(
+            n_vendors=_counted(n_new_vendors, "new vendor"), n_missing=_counted(n_missing, "more vendor")
+        )
+    if len(content.get("vignettes", ())) == 1 and "paradigms" not in content:
+        yield ONE_CASE
     if is_recorded:
         yield (
             f"{study} was recorded without its prompts: this is a study of its own, {content['study']}, which asks "

@@ -1,6 +1,9 @@
 """Whose LLMs these are, as people list them in seeds/llms.csv."""
 
+from collections.abc import Collection
 from pathlib import Path
+
+import duckdb
 
 from ingest.land.models import macros, seed_types
 from ingest.texts.csv_text import read_csv
@@ -46,8 +49,19 @@ def _on_columns(name, found, columns):
 
 def unlisted_among(connection, relation: str, seeds: Path = SEEDS) -> list[str]:
     """Return the LLMs among those of a relation of which nobody has listed who made them, in order."""
-    files = (quoted(seeds / f"{name}.csv") for name in ("llms", "llm_aliases", "routers"))
-    read = (f"read_csv({file}, header = true, all_varchar = true)" for file in files)
-    vendors = macros()["vendors_of"](f"(select llm from {relation} where llm is not null)", *read)
+    vendors = _vendors_among(f"(select llm from {relation} where llm is not null)", seeds)
     found = connection.sql(f"select llm from ({vendors}) where not is_listed order by llm")
     return [llm for (llm,) in found.fetchall()]
+
+
+def vendors_of(llms: Collection[str], seeds: Path = SEEDS) -> list[str]:
+    """Return who made some LLMs, each once and in order."""
+    with duckdb.connect() as memory:
+        query = f"select distinct vendor from ({_vendors_among('(select unnest($llms::varchar[]) as llm)', seeds)})"
+        return sorted(vendor for (vendor,) in memory.execute(query, {"llms": [*llms]}).fetchall())
+
+
+def _vendors_among(asked: str, seeds: Path) -> str:
+    """Return the query of who made each LLM that is asked for, by the seeds as they are now."""
+    files = (quoted(seeds / f"{name}.csv") for name in ("llms", "llm_aliases", "routers"))
+    return macros()["vendors_of"](asked, *(f"read_csv({file}, header = true, all_varchar = true)" for file in files))

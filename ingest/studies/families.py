@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from ingest.land.models import project_variable, query_of
+from ingest.land.vendors import vendors_of
 from ingest.paradigms.paradigm import ANCHORING, NO_TECHNIQUE, Paradigm, anchoring
 from ingest.studies.parts import is_for
 from ingest.warehouse import ROOT
@@ -88,12 +89,6 @@ def _seed(name: str) -> tuple[dict, ...]:
         return tuple(csv.DictReader(file))
 
 
-def vendor_of(llm: str) -> str:
-    """Return the vendor of an LLM: as the seed has it, else what its name begins with."""
-    listed = {row["llm"]: row.get("vendor") or row.get("provider") for row in _seed("llms")}
-    return listed.get(llm) or llm.partition("/")[0]
-
-
 def rows_of(study: str, place: str, asked: Collection[str], ranked: Collection[str]) -> list[list[str]]:
     """Return what can be decided of the techniques that are asked: technique, control and kind of comparison.
 
@@ -138,7 +133,7 @@ def _measures_of(paradigm: Paradigm) -> list[dict]:
 
 def _content(rows, goals, margin, asked, looks):
     return {
-        "rows": rows, "goals": goals, "margin": margin, "vendors": sorted({*map(vendor_of, asked["llms"])}),
+        "rows": rows, "goals": goals, "margin": margin, "vendors": vendors_of(asked["llms"]),
         "looks": [*looks], "vignettes": sorted(asked["vignettes"]),
     }  # fmt: skip
 

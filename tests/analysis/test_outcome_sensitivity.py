@@ -58,7 +58,11 @@ def test_answers_that_are_missing_are_taken_for_and_against_the_technique():
     least, most = found.loc["least_gain"], found.loc["most_gain"]
     # of 30 trials in each of two arms 10 have no answer: 20 / 30 · 0.1 becomes 0.4 at the most
     assert least["gain"] - recommended["gain"] == pytest.approx(-0.3, abs=0.03)
-    assert (least["interval_decision"], most["interval_decision"], recommended["interval_decision"]) == ("avoid", "use", "use")
+    assert (least["interval_decision"], most["interval_decision"], recommended["interval_decision"]) == (
+        "avoid",
+        "use",
+        "use",
+    )
     numbers = rows(unanswered(counts, 10), PARADIGMS.assign(is_share=False)).set_index("refusals")
     assert numbers.loc["least_gain", "reason"] == "valid_range_unknown"
 

@@ -173,7 +173,11 @@ def test_refusals_are_answered_against_and_for_the_technique():
     for row, change in ((least, 100 - 1562.5), (most, 100 - 50)):
         assert bounds(row) == pytest.approx(t_of(units + np.eye(6)[0] * change))
         assert row["gain"] == pytest.approx(in_points(units.mean() + change / 6, 20))
-    assert (one(rows, "recommended")["interval_decision"], least["interval_decision"], most["interval_decision"]) == ("use", "no_evidence", "use")
+    assert (one(rows, "recommended")["interval_decision"], least["interval_decision"], most["interval_decision"]) == (
+        "use",
+        "no_evidence",
+        "use",
+    )
     assert counts_of_headline(rows) == ([3, 2, 6, 6], None)
 
 

@@ -51,7 +51,8 @@ WITHOUT_BASELINE = [
 ]
 
 RELATIONS = (
-    "raw.batches", "seeds.techniques", "seeds.llm_aliases", "marts.trials", "marts.effects",
+    "raw.batches", "seeds.techniques", "seeds.llms", "seeds.llm_aliases", "seeds.routers",
+    "marts.trials", "marts.effects",
     "marts.technique_costs", "marts.attrition", "marts.post_hoc_changes",
     "inference.decisions", "inference.predictions", "inference.multiverse", "inference.power",
     "inference.outcome_contrasts", "staging.stg_paradigms", "intermediate.int_vendors",
@@ -80,7 +81,8 @@ def places(of, *, n_llms=6, llm=None, reason=None, **more):
             "comparison": None if technique == "no_technique" else "control",
             "is_primary": goal == "displacement", "loss": loss, "loss_control": 32.3, "gain": gain, "gain_low": low,
             "gain_high": high, "gain_squared": gain and 2 * 32.3 * gain - gain**2, "n_gained": 4, "n_reversed": None,
-            "p_best": None if few else 0.5, "p_worst": None if few else 0.5,
+            "n_helped": None if llm else n_llms * (of_each == "use"),
+            "n_harmed": None if llm else n_llms * (of_each == "avoid"), "p_best": None if few else 0.5, "p_worst": None if few else 0.5,
             "p_worse_than_control": None if few else 0.25,
             "certainty": decision and ("one_llm" if llm else "too_few_vendors" if few else "no_evidence" if
                                        decision == "no_evidence" else "established"),

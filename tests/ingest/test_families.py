@@ -157,11 +157,16 @@ def test_a_changed_margin_is_a_second_family_and_exploratory_and_the_first_stays
 def test_an_llm_of_another_vendor_is_another_family_and_one_of_the_same_is_not(study, frozen):
     collect(study())
     collect(study(llms=["sim/steady", "sim/anchored", "sim/constant"]))
-    vendors = {formed.vendor_of(llm) for llm in ("sim/steady", "sim/anchored", "sim/constant")}
-    n_of_one = 1 if len(vendors) == 1 else 2
-    assert frozen()["medical", "gap"]["n_families"] == n_of_one
-    with_another = families_declared(load_study(study(llms=["sim/steady", "openai/o3"])))
-    assert "OpenAI" in with_another[0].content["vendors"]
+    assert frozen()["medical", "gap"]["n_families"] == 2, "each respondent is one by itself"
+
+    def declared(*llms):
+        first, *_ = families_declared(load_study(study(llms=list(llms))))
+        return first.content["vendors"], first.family
+
+    vendors, family = declared("openai/o3", "own/x")
+    assert vendors == ["OpenAI", "unlisted"]
+    assert declared("openai/gpt-4.1", "openrouter/openai/o3", "own/x", "other/y") == (vendors, family)
+    assert declared("openai/o3", "own/x", "z-ai/glm-5") != (vendors, family)
 
 
 def test_what_an_older_bais_collected_is_frozen_after_its_first_call(study, query, change, frozen):
