@@ -5,7 +5,7 @@ from dataclasses import replace
 from analysis.words import measures, shortfalls
 from analysis.words.advice import Evidence
 from analysis.words.pages import rows_shown, summary
-from bais.places import WORDS, asked, goals_of
+from bais.places import WORDS, asked, goals_of, prompts_of
 from bais.settle import next_study
 from bais.warehouse import is_public, records, refuse_unknown, tables_in, values
 
@@ -169,7 +169,7 @@ def evidence_on(
         costs={row.pop("technique"): row for row in records(warehouse, COSTS, costs)},
         next_steps=of_goals(NEXT_STEPS, keys), study_file=following.sentence, unaskable=not following.can_be_asked,
         n_asked={row["llm"]: row["n_asked"] for row in records(warehouse, TRIALS_ASKED, keys)},
-        changes=records(warehouse, CHANGES, keys), sensitivity=of_goals(SENSITIVITY, keys),
+        prompts=prompts_of(warehouse, place), changes=records(warehouse, CHANGES, keys), sensitivity=of_goals(SENSITIVITY, keys),
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from analysis.leading import DIFFERS, leads, shipped
+from analysis.leading import DIFFERS, SAME, leads, shipped
 from analysis.words import codes
 from bais.warehouse import (
     IS_A_STUDY,
@@ -37,6 +37,10 @@ order by bool_or(is_simulated) over (partition by study), sum(count(*)) over (pa
 GOALS_STATED = """
 select relative_to, goals from staging.stg_paradigms
 where study = coalesce($study, study) and paradigm = $paradigm and goals is not null
+"""
+PROMPTS = """
+select vignette, differs_by from intermediate.int_baseline_prompts
+where study = $study and paradigm = $paradigm and domain = $domain order by vignette
 """
 LEADING = """
 select distinct goal from inference.decisions
@@ -76,12 +80,26 @@ def goals_of(
     A paradigm without goals has none. Without a study, those of any count. Which one leads hangs on the domain; without
     one, or where nothing was decided, it is the one that leads where unanchored prompts differ.
     """
-    base, stated, words = None, [], codes.SHIPPED.get(paradigm, {})
-    for row in records(warehouse, GOALS_STATED, {"study": study, "paradigm": paradigm}):
-        base, stated = row["relative_to"], json.loads(row["goals"])
-        words = codes.goals_in_words(stated, base)
-    if words and not stated:
-        stated = [{"goal": name} | goal for name, goal in shipped()["goals"].items()]
+    base, stated = _stated(warehouse, study, paradigm)
+    words = codes.goals_in_words(stated, base) if base else codes.SHIPPED.get(paradigm, {})
     keys = {"study": study, "paradigm": paradigm, "domain": domain}
     leading = values(warehouse, LEADING, keys) or [goal["goal"] for goal in stated if leads(goal, DIFFERS)]
     return base, codes.leading_first(words, leading)
+
+
+def prompts_of(warehouse, place: dict) -> dict[str, str | None]:
+    """Return by what the unanchored prompt of each vignette differs from the anchored ones, if a goal leads for that."""
+    _, stated = _stated(warehouse, place["study"], place["paradigm"])
+    if all(leads(goal, SAME) == leads(goal, DIFFERS) for goal in stated):
+        return {}
+    return {row["vignette"]: row["differs_by"] for row in records(warehouse, PROMPTS, place)}
+
+
+def _stated(warehouse, study, paradigm):
+    """Return the arm that the goals of a paradigm are in per cent of, where it names one, and its goals as stated."""
+    base, stated = None, []
+    for row in records(warehouse, GOALS_STATED, {"study": study, "paradigm": paradigm}):
+        base, stated = row["relative_to"], json.loads(row["goals"])
+    if not stated and paradigm in codes.SHIPPED:
+        stated = [{"goal": name} | goal for name, goal in shipped()["goals"].items()]
+    return base, stated

@@ -22,6 +22,7 @@ FIVE = "five"  # FEWEST_VENDORS and FEWEST_LLMS in words
 ERROR = 5  # % of any false use or avoid in a family of decisions
 MOST_IN_BRIEF = 8  # sentences
 ROUNDING = 1e-9
+NOBODY_SAID = "nobody said"  # so begins `differs_by` of a vignette of which it is not known
 
 NOTHING, ESTABLISHED = "nothing is established for other {noun}s", "established for other {noun}s: {phrase}"
 SUPPORTED = "Supported over {q} {unit}s: {phrase}"
@@ -38,6 +39,28 @@ ONE_COMPARED = (
     "are needed)"
 )
 NOT_ESTABLISHED = "Not established, because {reasons}."
+TO_ESTABLISH = "To establish what is supported takes a new study {parts}."
+ESTABLISHING = {
+    ("family_not_frozen", "family_changed", "outside_the_family"): (
+        "whose decisions are fixed before its first answer (`bais plan` says which)"
+    ),
+    ("one_case",): "of two cases or more",
+    ("before_after",): "that asks a plain prompt in the words of {names}",
+    ("attrition_could_reverse", "attrition_could_change"): "with fewer answers missing",
+}
+# which goal leads where prompts without an anchor differ by more than the anchor or not, and where nobody said
+LEADS = {
+    "same": "{goal} leads, since prompts without an anchor differ from those with one by the anchor alone.",
+    "differs": (
+        "{goal} leads, since prompts without an anchor differ from those with one by more than the anchor "
+        "({differs}): how far answers lie from unanchored ones is not the anchor's doing alone."
+    ),
+    "unsaid": (
+        "{goal} leads, since nobody said of {vignettes} that prompts without an anchor differ from those with one by "
+        "the anchor alone."
+    ),
+    "other": "{other} does not lead: ",
+}
 OWN_PROMPT = "{name} helps its own prompt alone (its last answers against its first)"
 BESIDE_PLAIN = (
     "{name} makes {goal} {loss} instead of {loss_control} in its own first answers; with a plain prompt, of another "
@@ -54,8 +77,8 @@ SEEN_OF_ALL = (
     "for others."
 )
 LLM_BY_LLM = (
-    "For each {noun}, by its own trials{goal} (any false “helps” or “harms” among all {k}: up to {error} %): "
-    "{techniques}."
+    "For each {noun}, by its own trials{goal} (that any “helps” or “harms” among these {k} pairs of {noun} and "
+    "technique is false has a chance of up to {error} %): {techniques}."
 )
 ON_EACH = {
     "use": "helps {n}",
@@ -150,6 +173,9 @@ class Evidence:
         and what it was turned to of each other specification that decides otherwise.
     goals : dict of str to Goal
         What each goal measures, those that lead first.
+    prompts : dict of str to str or None
+        By vignette, by what its prompt without an anchor differs from those with one besides the anchor; empty where
+        which goal leads does not hang on that.
     base : str or None
         The arm that losses are in per cent of, where it has a name.
     """
@@ -181,6 +207,7 @@ class Evidence:
     shortfalls: dict = field(default_factory=dict)
     sensitivity: list = field(default_factory=list)
     goals: dict = field(default_factory=lambda: codes.GOALS)
+    prompts: dict = field(default_factory=dict)
     base: str | None = None
 
     @property
@@ -244,6 +271,7 @@ def advise(evidence, goal=None):
         ("answer", f"{simulated}{answer}"),
         ("partly", PARTLY_SIMULATED if "simulated" in evidence.sources and not evidence.is_simulated else None),
         *(("size", text) for text in _sizes(evidence, leading)),
+        ("leading" if goal in (None, *evidence.leading) else "beside", _why_it_leads(evidence, goal)),
         *(("beside", text) for text in beside),
         *(("each", text) for text in _llm_by_llm(evidence, leading)),
         ("goals", _goals(evidence, leading)),
@@ -263,6 +291,7 @@ def advise(evidence, goal=None):
         ("reach", _out_of_reach(evidence, leading)),
         ("cost", _cheapest(evidence, leading)),
         ("next", _next_step(evidence, leading)),
+        ("next", _establishing(evidence, leading)),
     ]
     return [{"about": about, "text": text} for about, text in statements if text]
 
@@ -593,21 +622,53 @@ def _on_each(rows):
     return listed(parts) if parts else NONE_OF_EACH.format(n=len(rows))
 
 
+def _why_it_leads(evidence, goal):
+    """Say why the goal leads that does or, asked about another, why that one does not."""
+    if not evidence.prompts:
+        return None
+    differing = {vignette: text for vignette, text in evidence.prompts.items() if text}
+    unsaid = [vignette for vignette, text in differing.items() if text.startswith(NOBODY_SAID)]
+    told = [f"{vignette}: {text}" for vignette, text in differing.items() if vignette not in unsaid]
+    sentence = LEADS["differs" if told else "unsaid" if unsaid else "same"].format(
+        goal=listed(evidence.leading), differs="; ".join(told), vignettes=listed(unsaid or [""])
+    )
+    other = "" if goal in (None, *evidence.leading) else LEADS["other"].format(other=goal)
+    return _capital(f"{other}{sentence}")
+
+
+def _supported(evidence, leading):
+    """Return the names of techniques of which something is supported and not established, by the code of what lacks."""
+    rows = [row for kind in ("control", "placebo") for row in evidence.of(*leading, comparison=kind)]
+    rows = [row for row in rows if row["decision"] in codes.DECIDED]
+    rows = [row for row in rows if row["certainty"] in ("supported", "contradicted_elsewhere")]
+    names = {
+        code: dict.fromkeys(row["name"] for row in rows if code in (row["certainty"], *codes_of(row)))
+        for code in codes.LACKS
+    }
+    return {code: listed(of_code) for code, of_code in names.items() if of_code}
+
+
 def _lacking(evidence, leading):
     """Say what decisions that are supported lack to be established."""
-    rows = [row for row in evidence.of(*leading) if row["decision"] in codes.DECIDED]
-    rows = [row for row in rows if row["certainty"] in ("supported", "contradicted_elsewhere")]
-    reasons = []
-    for code, text in codes.LACKS.items():
-        if names := dict.fromkeys(row["name"] for row in rows if code in (row["certainty"], *codes_of(row))):
-            reasons.append(text.format(names=listed(names)))
-    if reasons:
+    if lacking := _supported(evidence, leading):
+        reasons = (codes.LACKS[code].format(names=names) for code, names in lacking.items())
         yield NOT_ESTABLISHED.format(reasons="; ".join(reasons))
+
+
+def _establishing(evidence, leading):
+    """Say which study would establish what is supported."""
+    lacking = _supported(evidence, leading)
+    parts = [
+        part.format(names=next(lacking[code] for code in of_part if code in lacking))
+        for of_part, part in ESTABLISHING.items()
+        if lacking.keys() & {*of_part}
+    ]
+    return TO_ESTABLISH.format(parts=listed(parts)) if parts else None
 
 
 def _seen(evidence, goals):
     """Say what is seen over the LLMs asked, and not shown over their vendors."""
-    placebos = {row["control"] for row in evidence.places if row["comparison"] == "placebo"}
+    placebos = _placebos_asked(evidence)
     for row in () if evidence.own else evidence.of(*goals):
         words = evidence.words(row)
         effect = {"use": words.better, "avoid": words.worse}.get(row["decision_llms"])
@@ -619,6 +680,11 @@ def _seen(evidence, goals):
                 name=row["name"], placebo=placebo, effect=effect, n=row["n_llms"], noun=evidence.noun, goal=row["goal"],
                 loss=words.amount(row["loss"]), loss_control=words.number(row["loss_control"]), q=row["n_vendors"],
             )  # fmt: skip
+
+
+def _placebos_asked(evidence):
+    """Return the techniques that others are held against as placebos."""
+    return {row["control"] for row in evidence.places if row["comparison"] == "placebo"}
 
 
 def _out_of_reach(evidence, leading):
@@ -966,8 +1032,13 @@ def _cheapest(evidence, leading):
 
 def _next_step(evidence, leading):
     """Say how many more LLMs or trials would settle what is open, and which command writes the study that asks them."""
-    rows = (row for row in evidence.places if row["goal"] in leading)
-    names = {(row["technique"], row["control"], row["goal"]): evidence.named(row) for row in rows}
+    rows, placebos = (row for row in evidence.places if row["goal"] in leading), _placebos_asked(evidence)
+    names = {
+        (row["technique"], row["control"], row["goal"]): f"asking again ({evidence.named(row)})"
+        if row["technique"] in placebos
+        else evidence.named(row)
+        for row in rows
+    }
 
     def compared(row):
         return row["technique_a"], row["technique_b"], row["goal"]
@@ -976,6 +1047,7 @@ def _next_step(evidence, leading):
         [row for row in evidence.next_steps if compared(row) in names],
         lambda row: names[compared(row)],
         evidence.noun,
+        evidence.unit,
         is_cost_known_elsewhere="USD" in (evidence.study_file or ""),
     )
     if sentence and evidence.own:

@@ -5,7 +5,7 @@ from analysis.words.codes import listed
 DOES = {"use": "helps", "avoid": "harms", "equivalent": "makes no difference"}
 OFTEN = {0.5: "about every second time", 0.8: "four times in five"}
 UNREACHABLE = {
-    "not_reachable_with_vendors": "more vendors on the same items",
+    "not_reachable_with_vendors": "more {unit}s on the same items",
     "not_reachable_with_llms": "more {noun}s of the same vendors",
     "not_reachable_with_items": "more items put to the same {noun}s",
     "not_reachable_with_trials": "more trials of the {noun}s asked",
@@ -31,7 +31,7 @@ ONE_CASE = (
 )
 
 
-def settling(rows, name_of, noun, *, is_cost_known_elsewhere=False):
+def settling(rows, name_of, noun, unit="vendor", *, is_cost_known_elsewhere=False):
     """Say what would settle each open decision, the smallest number first, every second time and four times in five.
 
     Parameters
@@ -42,6 +42,8 @@ def settling(rows, name_of, noun, *, is_cost_known_elsewhere=False):
         From such a row to what its technique is called.
     noun : str
         What those are called who answered.
+    unit : {'vendor', 'respondent'}
+        What is a unit of a decision: of respondents that are simulated each is one, so that none is of the same vendor.
     is_cost_known_elsewhere : bool, optional
         Whether it is said beside this what more vendors cost.
 
@@ -51,21 +53,22 @@ def settling(rows, name_of, noun, *, is_cost_known_elsewhere=False):
         None where no number would.
     """
     said, sentences = {}, []
+    rows = [row for row in rows if unit == "vendor" or row["quantity"] != "needed_llms"]
     for power, often in OFTEN.items():
         of_power = [row for row in rows if row["power"] == power]
-        if ways := _ways(of_power, name_of, noun, is_cost_known_elsewhere):
+        if ways := _ways(of_power, name_of, noun, unit, is_cost_known_elsewhere):
             start = often.capitalize() if sentences else f"What would settle it {often}, if gains stay as they are"
-            sentences.append(f"{start}: {'. '.join([*ways, *_lacking(of_power, name_of, noun, said)])}.")
+            sentences.append(f"{start}: {'. '.join([*ways, *_lacking(of_power, name_of, noun, unit, said)])}.")
     if sentences and not is_cost_known_elsewhere and any(_is_unpriced(row) for row in rows):
         sentences.append("What that costs is not known.")
-    sentences += _barred([row for row in rows if row["power"] == min(OFTEN)], name_of, noun)
+    sentences += _barred([row for row in rows if row["power"] == min(OFTEN)], name_of, noun, unit)
     return " ".join(sentences) or None
 
 
-def _ways(rows, name_of, noun, is_cost_known_elsewhere):
+def _ways(rows, name_of, noun, unit, is_cost_known_elsewhere):
     """What each number of more vendors, LLMs, items or trials would show."""
     units = {
-        "needed_vendors": f"more vendor{{s}} with one {noun}{{each}}",
+        "needed_vendors": f"more vendor{{s}} with one {noun}{{each}}" if unit == "vendor" else f"more {noun}{{s}}",
         "needed_llms": f"more {noun}{{s}} of the same vendors",
         "needed_items": "more item{s}",
         "needed_trials": "trials in each cell",
@@ -89,7 +92,7 @@ def _ways(rows, name_of, noun, is_cost_known_elsewhere):
     return ways
 
 
-def _lacking(rows, name_of, noun, said):
+def _lacking(rows, name_of, noun, unit, said):
     """What would not settle which decisions, where that was not said before."""
     codes = {}
     for row in rows:
@@ -101,15 +104,15 @@ def _lacking(rows, name_of, noun, said):
     for name, of_name in codes.items():
         names.setdefault(tuple(code for code in UNREACHABLE if code in of_name), []).append(name)
     for of_names, those in names.items():
-        first, *others = [UNREACHABLE[code].format(noun=noun) for code in of_names]
+        first, *others = [UNREACHABLE[code].format(noun=noun, unit=unit) for code in of_names]
         whole = f"neither {first} nor {' nor '.join(others)} would" if others else f"{first} would not"
         yield f"{whole[0].upper()}{whole[1:]} settle {listed(those, 'or')}"
 
 
-def _barred(rows, name_of, noun):
+def _barred(rows, name_of, noun, unit):
     """Which decisions no number settles, and why."""
     things = {
-        "needed_vendors": "vendors", "needed_llms": f"{noun}s", "needed_items": "items", "needed_trials": "trials",
+        "needed_vendors": f"{unit}s", "needed_llms": f"{noun}s", "needed_items": "items", "needed_trials": "trials",
     }  # fmt: skip
     quantities, names = {}, {}
     for row in rows:

@@ -29,7 +29,7 @@ SENTENCES = {
     ),
 }
 BY_SHARE = "{share} of {asked} answers could not be read{commonest}."  # where the share is not smaller than that
-MOST, MOST_OFTEN, SUCH_AS = " (most: “{}”)", " (most often: “{}”)", " (such as “{}”)"
+MOST, MOST_OFTEN = " (most: “{}”)", " (most often: “{}”)"
 
 
 def combined(rows):
@@ -122,9 +122,8 @@ def sentences(row, shown=shown_plainly, text=str, form=str, without=()):
         if row and fate not in without and is_said(row, fate):
             n = row[f"n_{fate}"]
             commonest, n_commonest = "", row.get("n_commonest_unread", 0)
-            if fate == UNREAD and row.get("commonest_unread"):
-                how = SUCH_AS if n_commonest == 1 else MOST if 2 * n_commonest > n else MOST_OFTEN
-                commonest = form(how).format(text(row["commonest_unread"]))
+            if fate == UNREAD and row.get("commonest_unread") and n_commonest > 1:
+                commonest = form(MOST if 2 * n_commonest > n else MOST_OFTEN).format(text(row["commonest_unread"]))
             sentence, amount = of_one if n == 1 else of_several, {"n": shown(n, f"n_{fate}")}
             if fate == UNREAD and n >= SMALLEST_SHARE * row["n_asked"]:
                 sentence, amount = BY_SHARE, {"share": shown(n / row["n_asked"], "share")}

@@ -43,11 +43,16 @@ def test_each_way_to_fall_short_has_its_sentence(counts, sentence):
 
 @pytest.mark.parametrize(
     ("n_commonest", "quoted"),
-    [(157, "most: “I choose A.”"), (156, "most often: “I choose A.”"), (1, "such as “I choose A.”")],
+    [
+        (157, " (most: “I choose A.”)"),
+        (156, " (most often: “I choose A.”)"),
+        (2, " (most often: “I choose A.”)"),
+        (1, ""),
+    ],
 )
 def test_the_commonest_text_that_could_not_be_read_is_quoted(n_commonest, quoted):
     unread = {"n_unparsed": 312, "commonest_unread": "I choose A.", "n_commonest_unread": n_commonest}
-    assert said(**unread) == [f"26 % of 1,200 answers could not be read ({quoted})."]
+    assert said(**unread) == [f"26 % of 1,200 answers could not be read{quoted}."]
 
 
 def test_nothing_is_said_where_nothing_falls_short():

@@ -56,6 +56,7 @@ RELATIONS = (
     "marts.technique_costs", "marts.attrition", "marts.post_hoc_changes",
     "inference.decisions", "inference.predictions", "inference.multiverse", "inference.power",
     "inference.outcome_contrasts", "staging.stg_paradigms", "intermediate.int_vendors",
+    "intermediate.int_baseline_prompts",
 )  # fmt: skip
 
 
@@ -82,8 +83,8 @@ def places(of, *, n_llms=6, llm=None, reason=None, **more):
             "is_primary": goal == "displacement", "loss": loss, "loss_control": 32.3, "gain": gain, "gain_low": low,
             "gain_high": high, "gain_squared": gain and 2 * 32.3 * gain - gain**2, "n_gained": 4, "n_reversed": None,
             "n_helped": None if llm else n_llms * (of_each == "use"),
-            "n_harmed": None if llm else n_llms * (of_each == "avoid"), "p_best": None if few else 0.5, "p_worst": None if few else 0.5,
-            "p_worse_than_control": None if few else 0.25,
+            "n_harmed": None if llm else n_llms * (of_each == "avoid"),
+            "p_best": None if few else 0.5, "p_worst": None if few else 0.5, "p_worse_than_control": None if few else 0.25,
             "certainty": decision and ("one_llm" if llm else "too_few_vendors" if few else "no_evidence" if
                                        decision == "no_evidence" else "established"),
             "n_comparisons": 3 * (len(LLMS) if llm else 1), "margin": 5.0, "n_trials": 120, "n_llms": n_llms,
@@ -270,7 +271,7 @@ def test_who_is_harmed_is_named_with_the_error_of_all_llms_and_rows(golden):
         for llm in LLMS
         for row in places({"sacd": SPLIT["sacd"]}, n_llms=1, llm=llm)
     ]
-    golden(said("each", places=places(SPLIT), of_llms=of_llms), "vendor/b and vendor/e", "all 18", "5 %")
+    golden(said("each", places=places(SPLIT), of_llms=of_llms), "vendor/b and vendor/e", "these 18", "5 %")
     none = [row | {"decision": "no_evidence"} for row in of_llms]
     golden(said("each", places=places(SPLIT), of_llms=[row | {"reason": None} for row in none]), "of 6")
 
@@ -377,6 +378,26 @@ def test_what_is_supported_says_what_it_lacks_to_be_established(golden):
     golden(said("answer", places=rows))
     assert "Not established" not in said("beside", places=places(SPLIT))
     assert not said("caveat", places=rows).count("could reverse")  # which is said already
+    golden(said("next", places=rows), "fixed", "two cases", "in the words of", "missing")
+    assert "one case" in said("beside", places=[of_placebo(row, "supported", "one_case") for row in places(SPLIT)])
+    assert not said("next", places=places(SPLIT))
+
+
+def of_placebo(row, certainty, reason):
+    return row | {
+        "comparison": row["comparison"] and "placebo", "certainty": certainty, "reason": reason, "control": "again",
+        "control_name": "Again", "decision": "better_than_asking_again",
+    }  # fmt: skip
+
+
+def test_it_is_said_why_a_goal_leads_and_of_another_that_it_does_not(golden):
+    more = "anchored prompts also name a demand"
+    for prompts in ({"theft": None}, {"theft": more, "fraud": None}, {"theft": "nobody said whether it differs"}):
+        golden(said("leading", places=places(SPLIT), prompts=prompts))
+        assert not said("beside", places=places(SPLIT), prompts=prompts).count("leads")
+    assert not said("leading", places=places(SPLIT), goal="gap", prompts={"theft": more})
+    golden(said("beside", places=places(SPLIT), goal="gap", prompts={"theft": more}), "does not lead")
+    assert not said("leading", places=places(SPLIT))
 
 
 def test_a_domain_with_one_case_names_it(golden):
