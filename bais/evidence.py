@@ -169,7 +169,8 @@ def evidence_on(
         costs={row.pop("technique"): row for row in records(warehouse, COSTS, costs)},
         next_steps=of_goals(NEXT_STEPS, keys), study_file=following.sentence, unaskable=not following.can_be_asked,
         n_asked={row["llm"]: row["n_asked"] for row in records(warehouse, TRIALS_ASKED, keys)},
-        prompts=prompts_of(warehouse, place), changes=records(warehouse, CHANGES, keys), sensitivity=of_goals(SENSITIVITY, keys),
+        prompts=prompts_of(warehouse, place), changes=records(warehouse, CHANGES, keys),
+        sensitivity=of_goals(SENSITIVITY, keys),
     )  # fmt: skip
 
 

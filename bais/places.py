@@ -88,7 +88,7 @@ def goals_of(
 
 
 def prompts_of(warehouse, place: dict) -> dict[str, str | None]:
-    """Return by what the unanchored prompt of each vignette differs from the anchored ones, if a goal leads for that."""
+    """Return by what the unanchored prompt of each vignette differs from anchored ones, if a goal leads for that."""
     _, stated = _stated(warehouse, place["study"], place["paradigm"])
     if all(leads(goal, SAME) == leads(goal, DIFFERS) for goal in stated):
         return {}

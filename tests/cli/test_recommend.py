@@ -84,7 +84,8 @@ def places(of, *, n_llms=6, llm=None, reason=None, **more):
             "gain_high": high, "gain_squared": gain and 2 * 32.3 * gain - gain**2, "n_gained": 4, "n_reversed": None,
             "n_helped": None if llm else n_llms * (of_each == "use"),
             "n_harmed": None if llm else n_llms * (of_each == "avoid"),
-            "p_best": None if few else 0.5, "p_worst": None if few else 0.5, "p_worse_than_control": None if few else 0.25,
+            "p_best": None if few else 0.5, "p_worst": None if few else 0.5,
+            "p_worse_than_control": None if few else 0.25,
             "certainty": decision and ("one_llm" if llm else "too_few_vendors" if few else "no_evidence" if
                                        decision == "no_evidence" else "established"),
             "n_comparisons": 3 * (len(LLMS) if llm else 1), "margin": 5.0, "n_trials": 120, "n_llms": n_llms,
