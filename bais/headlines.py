@@ -53,7 +53,11 @@ def headlines(study: str | None, is_brief: bool) -> None:
             "count(*) filter (where role is null) as n_trials, count(role) as n_judgements from marts.trials "
             f"where {IS_A_STUDY} and left_out_because is null group by study order by is_simulated, study",
         )
-        checks = records(warehouse, f"select checks.*, claims.study from {CHECKED}")
+        checks = records(
+            warehouse,
+            f"select checks.*, claims.study from {CHECKED} where $study is null or claims.study = $study",
+            {"study": study},
+        )
         names = [row["study"] for row in studies]
         evidences = {name: evidence_by_paradigm(warehouse, name, in_full=False) for name in names}
         altered = {name: sentences_on_alterations(warehouse, name) for name in names}

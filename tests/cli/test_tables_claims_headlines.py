@@ -654,7 +654,8 @@ def test_headlines_say_what_recommend_says(change, warehouse, capsys):
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
         make_tables(
             made, "inference.predictions", "inference.power", "inference.multiverse", "marts.technique_costs",
-            "marts.attrition", "marts.post_hoc_changes",
+            "marts.attrition", "marts.post_hoc_changes", "intermediate.int_baseline_prompts", "seeds.llms",
+            "seeds.llm_aliases", "seeds.routers",
         )  # fmt: skip
     change("update marts.trials set vignette = 'v'")
     change("update marts.trials set domain = 'split', llm = 'vendor/0' where trial_id = 't1'")
@@ -759,6 +760,7 @@ def test_brief_headlines_are_a_line_for_each_answer_and_of_simulated_studies_onl
 
 def test_headlines_of_one_study_leaves_out_the_others(warehouse, capsys):
     assert "made-up" not in ask(capsys, "headlines", "--study", "s")
+    assert "Document" not in ask(capsys, "headlines", "--study", "made-up")
     assert "there is s, made-up" in refused(capsys, "headlines", "--study", "t")
 
 
