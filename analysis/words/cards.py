@@ -351,8 +351,8 @@ def _first_places(study, domain):
     first = {goal: [row for row in rows if row["rank"] == 1] for goal, rows in by_goal.items()}
     if all(first.values()) and any(row["goals_disagree"] for rows in by_goal.values() for row in rows):
         yield say(
-            "The smallest displacement seen is with {displacement}, the smallest gap with {gap}: no technique comes "
-            "first by both.",
+            "The smallest mean displacement seen is with {displacement}, the smallest mean gap with {gap}: no "
+            "technique comes first by both.",
             **{goal: _names(study, rows) for goal, rows in first.items()},
         )
 

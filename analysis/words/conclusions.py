@@ -103,11 +103,11 @@ def _first_places(domain, rankings, named):
         why = f" ({', '.join(reasons).replace('_', ' ')})" if reasons else ""
         return f"In the domain {domain} no technique can be ranked by displacement and by gap{why}."
     if nearest == closest:
-        return f"In the domain {domain}, {nearest} shows the smallest displacement and the smallest gap."
+        return f"In the domain {domain}, {nearest} shows the smallest mean displacement and the smallest mean gap."
     agree = "disagree" if rankings[0]["goals_disagree"] else "share a winner"
     return (
-        f"In the domain {domain}, {nearest} shows the smallest displacement and {closest} the smallest gap: the two "
-        f"goals {agree}."
+        f"In the domain {domain}, {nearest} shows the smallest mean displacement and {closest} the smallest mean gap: "
+        f"the two goals {agree}."
     )
 
 

@@ -248,7 +248,9 @@ def test_the_goal_that_leads_in_the_domain_is_told_first_and_counts():
 @pytest.mark.parametrize("leading", ["displacement", "gap"])
 def test_that_no_technique_is_first_by_both_goals_is_said_where_it_is_so(leading):
     two = [("use", "use", "use")] * 2
-    said = "The smallest displacement seen is with A, the smallest gap with B: no technique comes first by both."
+    said = (
+        "The smallest mean displacement seen is with A, the smallest mean gap with B: no technique comes first by both."
+    )
     assert said in sentences(*two, leading=leading)
     assert not any("no technique comes first" in sentence for sentence in sentences(*two, first=("a", "a")))
 
