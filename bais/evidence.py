@@ -76,6 +76,8 @@ SENSITIVITY = f"""
 select {KEYS}, any_value(recommended) as decision,
     any_value(columns('^n_(same_decision|specifications|left_out|left_out_same)$')),
     any_value(carried_by) as carried_by,
+    coalesce(bool_and(contains(reason, 'too_few_vendors')) filter (where excluded_vendor is not null), false)
+        as is_of_five,
     coalesce(list([
         switch,
         case switch

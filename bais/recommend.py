@@ -18,6 +18,8 @@ from bais.warehouse import NOTHING_YET, PARADIGMS, count, is_public, llm_named, 
 from ingest.warehouse import UserError, printable, warehouse_path
 
 KEYS = ("technique", "goal", "control")
+# of `marts.effects`, with the form of each
+APART = {"signed_shift": "+.1f", "shift": ".1f", "half_gap": ".1f", "log_ratio": "+.2f"}
 # what papers print, by the goal that asks the same of a technique and in which errors cannot cancel
 OF_PAPERS = {"deviation": "displacement", "susceptibility": "gap", "madb": "error"}
 WITHOUT_TRIALS = {
@@ -262,7 +264,23 @@ def _print_evidence(evidence, goals):
         rows = list(_sizes(evidence, goals))
         kept = [i for i, head in enumerate(heads) if not head.startswith("P(") or any(row[i] for row in rows)]
         _show([heads[i] for i in kept], [[row[i] for i in kept] for row in rows], range(1, len(kept)))
+        _print_apart(evidence)
     say_each(notes(evidence, goals))
+
+
+def _print_apart(evidence):
+    """Print the two things that displacement is made of, where which goal leads hangs on the prompts."""
+    apart = {}
+    for row in evidence.rankings if evidence.prompts else ():
+        apart.setdefault(row["technique"], {}).update({name: row[name] for name in APART if row[name] is not None})
+    names = {row["technique"]: row["name"] for row in evidence.places if row["loss"] is not None}
+    rows = [
+        [name, *(f"{apart[technique][of]:{form}}" if of in apart[technique] else None for of, form in APART.items())]
+        for technique, name in names.items()
+        if apart.get(technique)
+    ]
+    heads = [f"means over {evidence.noun}s", "shift\n(pp)", "its size\n(pp)", "half gap\n(pp)", "log\n(high / low)"]
+    _show(heads, sorted(rows, key=lambda row: row[0] == names.get(CONTROL)), range(1, 5))
 
 
 def _print_biases(biases):

@@ -95,7 +95,8 @@ def compared(basis, pairs, *, among=None):
         Over vendors the comparisons of which an LLM has a gain and which are decided on, against a control or a
         placebo: nothing is on what is confounded. Of single LLMs each of those that are held against a control: that
         an LLM gains on a placebo too is asked of a gain on its control, so that a false `use` is no likelier than a
-        false gain on one of the two (Berger 1982), and nothing is said of the placebo alone.
+        false gain on one of the two (Berger 1982), and nothing is said of the placebo alone. Contrasts of arms of one
+        measure share it: as many times as there are.
 
     References
     ----------
@@ -106,4 +107,5 @@ def compared(basis, pairs, *, among=None):
         pair: basis.losses.compared(basis.goal, pair.technique, pair.control, among=among) for pair in with_control
     }
     decided = {pair: by_llm for pair, by_llm in gains.items() if by_llm.llms and not pair.is_confounded}
-    return gains, Family(len(decided), sum(len(one.llms) for pair, one in decided.items() if pair.kind == "control"))
+    n_of_llms = sum(len(one.llms) for pair, one in decided.items() if pair.kind == "control")
+    return gains, Family(basis.n_alike * len(decided), basis.n_alike * n_of_llms)

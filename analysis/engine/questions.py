@@ -6,7 +6,7 @@ is the recommended one, and every other differs from it in one thing, which its 
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 
 import numpy as np
@@ -43,6 +43,8 @@ class Basis:
         Where items are a sample as LLMs are, so that a decision is about other items too.
     n_arms : int
         How many arms a loss is made of.
+    n_alike : int
+        How many questions share the confidence: the contrasts of arms of one measure.
     """
 
     losses: DomainLosses
@@ -51,6 +53,7 @@ class Basis:
     guards: tuple = ()
     items: ItemContrasts | None = None
     n_arms: int = 2
+    n_alike: int = 1
 
 
 @dataclass(frozen=True)
@@ -232,23 +235,25 @@ def questions_on_contrasts(counts, paradigms, contrasts, vendors):
         for measured in of_paradigm:
             grids = {} if measured.has_goals else measured.grids
             grid = grids.pop(RECOMMENDED["row_set"], None)
-            for contrast in measured.contrasts if grid else ():
-                basis = basis_of_contrast(grid(), contrast, vendors)
-                if basis is None:
-                    continue
+            made = [(one, basis_of_contrast(grid(), one, vendors)) for one in measured.contrasts] if grid else []
+            made = [(contrast, basis) for contrast, basis in made if basis]
+            for contrast, basis in made:
                 arms = {"arm": contrast.arm, "arm_b": or_none(contrast.arm_b)}
                 keys = {**measured.keys, "domain": None, "goal": BIAS, **arms}
                 names = (keys[name] for name in ("paradigm", "measure", "arm", "arm_b", "instrument"))
                 specification = {"switch": AS_RECOMMENDED, "row_set": RECOMMENDED["row_set"]}
                 yield Question(
-                    keys, paradigm, ("/".join(filter(None, names)), BIAS), True, specification, basis,
-                    partial(_of_row_sets, grids, contrast, vendors),
+                    keys, paradigm, ("/".join(filter(None, names)), BIAS), True, specification,
+                    replace(basis, n_alike=len(made)), partial(_of_row_sets, grids, contrast, vendors, len(made)),
                 )  # fmt: skip
 
 
-def _of_row_sets(grids, contrast, vendors):
+def _of_row_sets(grids, contrast, vendors, n_alike):
     return [
-        ({"switch": "row_set", "row_set": row_set}, basis_of_contrast(grid(), contrast, vendors))
+        (
+            {"switch": "row_set", "row_set": row_set},
+            replace(basis_of_contrast(grid(), contrast, vendors), n_alike=n_alike),
+        )
         for row_set, grid in grids.items()
     ]
 

@@ -274,7 +274,8 @@ def to_settle_rows(questions, ranked, controls, costs, prices):
     (harmonic mean) and n trials in each cell (of the baseline too) or n items where there are n0 now. `within` is the
     mean of what the trials of LLMs leave uncertain, `between LLMs` what LLMs of a vendor vary by beyond that, by
     one-way analysis of variance, and `between vendors` the rest of what vendors vary by: where there is one LLM of
-    each, all that is not of trials.
+    each, all that is not of trials; where vendors vary by less than their LLMs would have them, none, and `between
+    LLMs` is then what all LLMs vary by.
     Where items are a sample too the interval is not narrower than that over vendors and items, whose variance has a
     part that no number of vendors removes. A word that could not stand now (`analysis.engine.guards`) settles nothing.
 
@@ -416,17 +417,19 @@ def uncertainty(gains, mean=None):
     Returns
     -------
     Uncertainty
-        Its parts add up to the variance that vendors have.
+        Its parts add up to the variance that vendors have, unless these vary by less than their LLMs would have them.
     """
     by_vendor = gains.by_vendor(gains.values)
     _, vendor, n_llms = np.unique(gains.vendors, return_inverse=True, return_counts=True)
     each, df = 1 / (1 / n_llms).mean(), len(vendor) - len(n_llms)
     left = each * float(by_vendor.var(ddof=1))
-    # no more is to be won than there is
+    # no more is to be won by trials than there is
     within = min(each * float((gains.by_vendor(gains.variances) / n_llms).mean()), left)
     squares = (gains.values - by_vendor[vendor]) ** 2 - (1 - 1 / n_llms[vendor]) * gains.variances
-    between_llms = min(max(float(squares.sum()) / df, 0.0), left - within) if df else 0.0
-    between_vendors = (left - within - between_llms) / each
+    between_llms = max(float(squares.sum()) / df, 0.0) if df else 0.0
+    if between_llms > left - within:  # vendors do not differ, so that all LLMs tell what LLMs differ by
+        between_llms = max(float(gains.values.var(ddof=1) - gains.variances.mean()), left - within)
+    between_vendors = max(left - within - between_llms, 0.0) / each
     now = Uncertainty(len(by_vendor), float(each), between_vendors, between_llms, within)
     if mean is None:
         return now

@@ -77,11 +77,10 @@ def _of_a_gain(row, places, placebos, plain_loses_less):
     """Return what a gain on the control is called, and codes that limit it."""
     if row["technique"] in placebos:
         return ASKING_AGAIN, []
-    if row["control"] != CONTROL:
-        is_own = _of_any_goal(row) in plain_loses_less
-        return (OWN_PROMPT if is_own else "use"), []
+    if row["control"] != CONTROL and _of_any_goal(row) in plain_loses_less:
+        return OWN_PROMPT, []
     against = places.get(_place(row | {"comparison": "placebo"}))
-    if against is None:
+    if against is None or against["decision"] is None:  # of another prompt, on which nothing is decided
         return "use", ["placebo_not_asked"]
     return ("use", []) if against["decision"] == "use" else ("no_evidence", ["not_shown_over_placebo"])
 

@@ -66,19 +66,25 @@ BESIDE_PLAIN = (
     "{name} makes {goal} {loss} instead of {loss_control} in its own first answers; with a plain prompt, of another "
     "wording, it is {less}{plain}."
 )
-LESS = "less: "
+LESS = "less, by the estimate: "
 ASKING_AGAIN = "asking again helps ({names}: neutral turns, no technique)"
 SEEN = (
-    "{name}{placebo}: {effect} in the {n} {noun}s asked ({goal} {loss} instead of {loss_control}), which is not shown "
-    "for other {noun}s (over {q} vendors)."
+    "{name}{placebo}: on average over the {n} {noun}s asked {effect} ({goal} {loss} instead of {loss_control}{shift}), "
+    "which is not shown for other {noun}s (over {q} vendors)."
 )
 SEEN_OF_ALL = (
-    "{name}{placebo}: {effect} in the {n} {noun}s asked ({goal} {loss} instead of {loss_control}), which is not shown "
-    "for others."
+    "{name}{placebo}: on average over the {n} {noun}s asked {effect} ({goal} {loss} instead of {loss_control}{shift}), "
+    "which is not shown for others."
 )
+APART = (
+    "shift: how far low and high anchors together move the average answer from the unanchored one (below 0: to less), "
+    "which other words than the anchor do too; half gap: half of how far they lie apart. Displacement is made of the "
+    "two, and halving all answers halves a gap and leaves log (high / low) as it is. Nothing is decided on these."
+)
+SHIFT_ALONE = "; the shift alone: half of the gap is {half_gap} instead of {half_gap_control} on average"
 LLM_BY_LLM = (
-    "For each {noun}, by its own trials{goal} (that any “helps” or “harms” among these {k} pairs of {noun} and "
-    "technique is false has a chance of up to {error} %): {techniques}."
+    "For each {noun} and technique, by the {noun}'s own trials{goal} (that any “helps” or “harms” among all {k} is "
+    "false has a chance of up to {error} %): {techniques}."
 )
 ON_EACH = {
     "use": "helps {n}",
@@ -318,6 +324,8 @@ def notes(evidence, goals):
     if not rows:
         return
     yield _on_losses(evidence, goals)
+    if evidence.prompts:
+        yield APART
     if evidence.biases:
         yield biases.NOT_A_DIFFERENCE
     if decided := [row for row in rows if row["n_comparisons"]]:
@@ -676,10 +684,35 @@ def _seen(evidence, goals):
         if row["decision"] == "no_evidence" and effect and not is_limited:
             placebo = " (asking again in neutral turns)" if row["technique"] in placebos else ""
             told = SEEN if evidence.unit == "vendor" and row["n_vendors"] < row["n_llms"] else SEEN_OF_ALL
+            loss, loss_control = _over_llms(evidence, row)
             yield told.format(
                 name=row["name"], placebo=placebo, effect=effect, n=row["n_llms"], noun=evidence.noun, goal=row["goal"],
-                loss=words.amount(row["loss"]), loss_control=words.number(row["loss_control"]), q=row["n_vendors"],
+                loss=words.amount(loss), loss_control=words.number(loss_control), q=row["n_vendors"],
+                shift=_shift_alone(evidence, row),
             )  # fmt: skip
+
+
+def _over_llms(evidence, row):
+    """Return the losses of a row as means over its LLMs, of which each weighs the same: roots of mean squares."""
+    keys = ("technique", "control", "goal", "comparison")
+    each = [of_llm for of_llm in evidence.of_llms if all(of_llm[key] == row[key] for key in keys)]
+    if not each or row["gain_squared"] is None:
+        return [
+            sum(of_llm[end] for of_llm in each) / len(each) if each else row[end] for end in ("loss", "loss_control")
+        ]
+    control = sum(of_llm["loss_control"] ** 2 for of_llm in each) / len(each)
+    gain = sum(of_llm["gain_squared"] for of_llm in each) / len(each)
+    return [max(control - gain, 0) ** 0.5, control**0.5]
+
+
+def _shift_alone(evidence, row):
+    """Say that high and low anchors lie no nearer to each other, where the unanchored prompts differ by more."""
+    of_goal = {of["technique"]: of["half_gap"] for of in evidence.rankings if of["goal"] == row["goal"]}
+    half_gaps = [of_goal.get(row[name]) for name in ("technique", "control")]
+    if not any(evidence.prompts.values()) or None in half_gaps or half_gaps[0] < half_gaps[1]:
+        return ""
+    words = evidence.words(row)
+    return SHIFT_ALONE.format(half_gap=words.amount(half_gaps[0]), half_gap_control=words.number(half_gaps[1]))
 
 
 def _placebos_asked(evidence):
@@ -742,22 +775,26 @@ def _on_errors(evidence, goals, leading):
     """Say how probable any false decision is, of all rows that are printed as decisions; nothing where none is."""
     rows = [row for row in evidence.places if row["goal"] in goals and row["n_comparisons"]]
     rows = [row for row in rows if row["certainty"] not in (None, "too_few_vendors")]
-    n_families, texts, kind = dict.fromkeys(goals, 1), [], _kind(evidence)
+    # contrasts of arms of one measure share an error, goals have one each
+    shared = {row["goal"]: row["measure"] if evidence.biases else row["goal"] for row in rows}
+    shared = {goal: shared.get(goal, goal) for goal in (*leading, *goals)}
+    n_families, texts, kind = dict.fromkeys(shared.values(), 1), [], _kind(evidence)
     for row in rows:
-        n_families[row["goal"]] = max(n_families[row["goal"]], row["n_families"] or 1)
-    most = max(n_families[goal] for goal in leading)
+        n_families[shared[row["goal"]]] = max(n_families[shared[row["goal"]]], row["n_families"] or 1)
+    first = dict.fromkeys(shared[goal] for goal in leading)
+    most = max(n_families[family] for family in first)
     told = {"error": ERROR * most, "families": FAMILIES.format(n=most, each=ERROR) if most > 1 else ""}
-    if rows and len(leading) > 1:
-        total = ERROR * sum(n_families[goal] for goal in leading)
+    if rows and len(first) > 1:
+        total = ERROR * sum(n_families[family] for family in first)
         texts.append(ERROR_OF_SEVERAL.format(goals=listed(leading), total=total, **told))
     elif rows:
-        goal = f"{leading[0]}, which leads" if len(goals) > 1 else leading[0]
+        goal = f"{leading[0]}, which leads" if len(goals) > len(leading) == 1 else listed(leading)
         k = max((row["n_comparisons"] for row in rows if row["goal"] in leading), default=0)
         texts.append((ERROR_OF_FAMILY if k > 1 else ERROR_OF_ONE).format(goals=goal, k=k, **told))
-    if rows and len(goals) > len(leading):
-        each = ERROR * max(n for goal, n in n_families.items() if goal not in leading)
+    if rows and len(n_families) > len(first):
+        each = ERROR * max(n for family, n in n_families.items() if family not in first)
         total = ERROR * sum(n_families.values())
-        texts.append(ERROR_BESIDE.format(kind=kind, each=each, total=total, n=len(goals)))
+        texts.append(ERROR_BESIDE.format(kind=kind, each=each, total=total, n=len(n_families)))
     if evidence.of_llms:
         texts.append(ERROR_OF_EACH.format(noun=evidence.noun, each=ERROR, kind=kind, more=" more" if rows else ""))
     return " ".join([*texts, ASSUMES.format(noun=evidence.noun)]) if texts else None

@@ -245,6 +245,7 @@ COUNTED = {
     "vendor_left_out": "without the LLMs of {}",
 }
 WAYS, LEFT_OUT = "{n} of {of} ways of counting", "{n} of {of} that leave out an LLM or a vendor"
+LEFT_OUT_OF_FIVE = "{n} of {of} that leave out an LLM (none leaves out a vendor: of five, four decide nothing)"
 ANOTHER = "another {}"
 TURNED_TO = {"reparsed": "texts'", "least_gain": "the worst for it", "most_gain": "the best for it"}
 
@@ -350,7 +351,8 @@ def in_ways_of_counting(name, sensitivity):
         Of the technique.
     sensitivity : dict or None
         `decision` of the recommended way, as the interval alone has it; `n_same_decision` of `n_specifications`,
-        `n_left_out_same` of `n_left_out`, `carried_by` and, of those that are `others`, what was turned to what.
+        `n_left_out_same` of `n_left_out`, `is_of_five` vendors, `carried_by` and, of those that are `others`, what was
+        turned to what.
 
     Returns
     -------
@@ -365,7 +367,8 @@ def in_ways_of_counting(name, sensitivity):
         part = WAYS.format(n=sensitivity["n_same_decision"], of=sensitivity["n_specifications"])
         parts.append(f"{part} ({ANOTHER.format(listed(others, 'or'))})" if others else part)
     if sensitivity["n_left_out"]:
-        part = LEFT_OUT.format(n=sensitivity["n_left_out_same"], of=sensitivity["n_left_out"])
+        left_out = LEFT_OUT_OF_FIVE if sensitivity["is_of_five"] else LEFT_OUT
+        part = left_out.format(n=sensitivity["n_left_out_same"], of=sensitivity["n_left_out"])
         carried = sensitivity["carried_by"]
         without = ANOTHER.format(f"without {listed(carried.split(', '), 'or')}") if carried else None
         parts.append(f"{part} ({without})" if carried else part)

@@ -100,7 +100,7 @@ MEANINGS = (
         NONE,
         NONE,
         {
-            advice: ("BESIDE_PLAIN", "SEEN", "SEEN_OF_ALL", "LOSSES"),
+            advice: ("BESIDE_PLAIN", "LESS", "SEEN", "SEEN_OF_ALL", "SHIFT_ALONE", "APART", "LOSSES"),
             cards: ("BESIDE_PLAIN", "LIMITS"),
             conclusions: ("LABELS", "LIMITS", "CONTRADICTED", "CAVEATS"),
             biases: ("DESCRIBED", "NOT_A_DIFFERENCE"),

@@ -69,6 +69,20 @@ def decision(rows, technique="helps", **options):
     return of.iloc[0]
 
 
+def test_contrasts_of_one_measure_share_the_error_of_its_decisions():
+    rows = asked({"no_technique": [0.3] * 6, "helps": [0.1, 0.0, 0.2, 0.1, 0.1, 0.0]}, n_items=8)
+    paradigms = pd.DataFrame([{**KEYS, "margin": 0.05, "pairing": "item", **SHARE}])
+    contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": "gain", "arm_b": "loss"}])
+    alone = answered(rows, paradigms, contrasts).query("part == 'decisions' and technique == 'helps'")
+    twice = pd.concat([contrasts, contrasts.rename(columns={"arm": "arm_b", "arm_b": "arm"})])
+    of_two = answered(rows, paradigms, twice).query("part == 'decisions' and technique == 'helps' and arm == 'gain'")
+    for of, n in ((alone, 1), (of_two, 2)):
+        assert set(of.loc[of["llm"].isna(), "n_comparisons"]) == {n}
+        assert set(of.loc[of["llm"].notna(), "n_comparisons"]) == {6 * n}
+    widths = [of.loc[of["llm"].isna(), "gain_squared_high"].item() for of in (alone, of_two)]
+    assert widths[0] < widths[1]
+
+
 def test_a_contrast_is_the_mean_over_items_and_then_over_llms():
     # LLM a: (3/4 - 1/4 + 1/1 - 0/2) / 2 = 0.75; LLM b: 0/1 - 1/1 = -1
     of = found(counts([

@@ -184,12 +184,13 @@ def test_by_hand_what_makes_a_mean_of_vendors_uncertain():
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.floats(-50, 50), st.sampled_from("abcd"), st.floats(0, 900)), min_size=2, max_size=9))
-def test_the_parts_of_a_variance_are_all_of_it(llms):
+def test_the_parts_of_a_variance_are_all_of_it_unless_llms_of_a_vendor_vary_by_more(llms):
     gains = gained(*zip(*llms, strict=True))
     by_vendor = gains.by_vendor(gains.values)
     assume(len(by_vendor) > 1)
     now = uncertainty(gains)
-    assert now.variance == pytest.approx(by_vendor.var(ddof=1) / len(by_vendor))
+    observed = pytest.approx(by_vendor.var(ddof=1) / len(by_vendor), abs=1e-9)
+    assert now.variance == observed or (now.between_vendors == 0 and now.variance > observed.expected)
     assert min(now.between_vendors, now.between_llms, now.within) >= -1e-9
 
 
@@ -303,8 +304,9 @@ def test_llms_of_the_same_vendors_settle_what_these_differ_by_among_themselves()
     gains = np.array([40, -25, 38, -20, 12, -30, 35, -15, 45, -35])
     squared = 60**2 - (60.0 - gains) ** 2
     rows = found(responses(gains), vendors={f"m{n}": "abcde"[n // 2] for n in range(10)})
-    by_vendor = squared.reshape(5, 2).mean(axis=1)
-    now = Uncertainty(5, 2.0, 0.0, 2 * by_vendor.var(ddof=1), 0.0)
+    # means of vendors vary by less than those of two such LLMs would, so that all ten tell what LLMs vary by
+    assert 2 * squared.reshape(5, 2).mean(axis=1).var(ddof=1) < squared.reshape(5, 2).var(axis=1, ddof=1).mean()
+    now = Uncertainty(5, 2.0, 0.0, squared.var(ddof=1), 0.0)
     for power in POWERS:
         row = rows["needed_llms", power]
         assert (row["n_vendors"], row["n_llms"], row["settles"]) == (5, 10, "avoid")

@@ -78,7 +78,8 @@ def test_a_placebo_is_never_used_even_where_nothing_was_asked_beside_it():
 )
 def test_a_gain_on_ones_own_first_answers_is_held_against_a_plain_prompt_by_the_goal_that_leads(confounded, word):
     own = {"control": "calm_initial"}
-    assert called(own, CONFOUNDED | confounded)[0] == (word, "supported", {"before_after"})
+    codes = {"before_after"} | ({"placebo_not_asked"} if word == "use" else set())
+    assert called(own, CONFOUNDED | confounded)[0] == (word, "supported", codes)
     beside = own | {"goal": "displacement", "leads": False}
     ((found, *_), _) = called(beside, CONFOUNDED | {"gain": -3.0})
     assert found == "helps_its_own_prompt", "by the goal that leads, whichever goal is decided on"
@@ -86,7 +87,10 @@ def test_a_gain_on_ones_own_first_answers_is_held_against_a_plain_prompt_by_the_
 
 @pytest.mark.parametrize("decision", ["use", "avoid", "equivalent"])
 def test_what_is_before_and_after_within_the_same_trial_is_supported_and_never_established(decision):
-    assert called({"control": "calm_initial", "decision": decision}) == [(decision, "supported", {"before_after"})]
+    codes = {"before_after"} | ({"placebo_not_asked"} if decision == "use" else set())
+    assert called({"control": "calm_initial", "decision": decision}) == [(decision, "supported", codes)]
+    of_another_prompt = OF_PLACEBO | {"decision": None, "reason": "confounded_prompt"}
+    assert called({"control": "calm_initial", "decision": decision}, of_another_prompt)[0][2] == codes
     nothing = {"control": "calm_initial", "decision": "no_evidence"}
     assert called(nothing) == [("no_evidence", "no_evidence", set())]
 

@@ -29,7 +29,7 @@ DECISION = {
     "gain": 0.14, "gain_low": 0.1, "gain_high": 0.18, "gain_squared": 0.0252,
     "decision": "use", "decision_llms": "use", "n_vendors": 6, "n_cases": 40, "n_families": 1,
     "certainty": "established", "n_reversed": 0, "margin": 0.05, "n_llms": 6, "n_trials": 1920, "reason": None,
-    "goal": "bias", "n_gained": 5, "n_comparisons": 1,
+    "goal": "bias", "n_gained": 5, "n_helped": 1, "n_harmed": 0, "n_comparisons": 1,
 }  # fmt: skip
 OTHER = {"llm": "vendor/other", "level": "items", "is_headline": False, "value": -0.3, "low": -0.4, "high": -0.2}
 OWN = DECISION | {
@@ -42,7 +42,7 @@ PREDICTION = {
     "gain_low": -0.02, "gain_high": 0.26, "p_better_than_control": 0.93, "n_llms": 6, "reason": None,
 }  # fmt: skip
 RECOMMENDED = {
-    **KEY, "goal": "bias", "control": "no_technique", "comparison": "control", "decision": "use",
+    **KEY, "goal": "bias", "control": "no_technique", "comparison": "control", "interval_decision": "use",
     "switch": "recommended",
     "excluded_llm": None, "row_set": "accepted", "refusals": "left_out", "is_recommended": True, "n_same_decision": 9,
     "n_specifications": 9, "n_left_out": 6, "n_left_out_same": 6, "carried_by": None,
@@ -212,7 +212,7 @@ def test_what_missing_answers_could_turn_and_what_carries_a_decision_is_said(ask
     def said(reason=None, **recommended):
         counted = {"n_same_decision": 6, "n_specifications": 9} | recommended
         turned = [RECOMMENDED | counted, RECOMMENDED | counted | {
-            "switch": "refusals", "refusals": "least_gain", "decision": "avoid", "is_recommended": False,
+            "switch": "refusals", "refusals": "least_gain", "interval_decision": "avoid", "is_recommended": False,
         }]  # fmt: skip
         decision = DECISION | {"reason": reason, "certainty": "supported"}
         return ask(biases=[BIAS], decisions=[decision], turned=turned)

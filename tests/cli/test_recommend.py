@@ -259,7 +259,7 @@ def test_a_decision_for_the_llms_asked_is_said_of_each_and_never_of_their_mean(a
     for domain in ("split", "calm", "few"):
         for why in (True, False):
             out = ask("--domain", domain, why=why)
-            assert "For each LLM, by its own trials" in out
+            assert "For each LLM and technique, by the LLM's own trials" in out
             assert "LLMs asked, and no others" not in out
             assert "on average: " not in out
 
@@ -272,7 +272,7 @@ def test_who_is_harmed_is_named_with_the_error_of_all_llms_and_rows(golden):
         for llm in LLMS
         for row in places({"sacd": SPLIT["sacd"]}, n_llms=1, llm=llm)
     ]
-    golden(said("each", places=places(SPLIT), of_llms=of_llms), "vendor/b and vendor/e", "these 18", "5 %")
+    golden(said("each", places=places(SPLIT), of_llms=of_llms), "vendor/b and vendor/e", "all 18", "5 %")
     none = [row | {"decision": "no_evidence"} for row in of_llms]
     golden(said("each", places=places(SPLIT), of_llms=[row | {"reason": None} for row in none]), "of 6")
 
@@ -328,6 +328,22 @@ def test_what_is_seen_in_the_llms_asked_is_said_not_to_be_shown_over_their_vendo
     golden(said("beside", places=placebo), "SACD (asking again")
     limited = [row | {"reason": "not_shown_over_placebo"} for row in seen]
     assert not said("beside", places=limited)
+    # each LLM weighs the same: roots of (9² + 3²) / 2 less 20, and of (9² + 3²) / 2
+    each = [
+        row | {"llm": llm, "loss_control": loss, "gain_squared": 20}
+        for row in seen
+        for llm, loss in {"a": 9, "b": 3}.items()
+    ]
+    assert "displacement 5.0 pp instead of 6.7)" in said("beside", places=seen, of_llms=each)
+    halves = [
+        {"technique": name, "goal": "displacement", "half_gap": of} for name, of in (("no_technique", 7), ("sacd", 8))
+    ]
+    differs = {
+        "prompts": {"theft": "also a demand"},
+        "places": [row for row in seen if row["technique"] in ("sacd", "no_technique")],
+    }
+    golden(said("beside", **differs, rankings=halves), "the shift alone", "8.0", "7.0")
+    assert "shift" not in said("beside", **differs, rankings=[halves[0] | {"half_gap": 9}, halves[1]])
     assert not said("beside", places=places(UNDECIDED))
 
 
@@ -429,7 +445,7 @@ def test_the_error_that_is_printed_is_of_all_rows_that_are_decided(golden):
 
 
 def test_ways_of_counting_that_leave_somebody_out_are_counted_apart(golden):
-    counts = {"n_same_decision": 4, "n_specifications": 6, "n_left_out": 12, "n_left_out_same": 10}
+    counts = {"n_same_decision": 4, "n_specifications": 6, "n_left_out": 12, "n_left_out_same": 10, "is_of_five": False}
     ways = counts | {
         "technique": "sacd", "control": "no_technique", "goal": "displacement", "decision": "use",
         "carried_by": "vendor/b, Maker C", "others": [("reading", "recorded"), ("refusals", "least_gain")],
@@ -437,6 +453,7 @@ def test_ways_of_counting_that_leave_somebody_out_are_counted_apart(golden):
     golden(said("sensitivity", places=places(USED), sensitivity=[ways]), "4 of 6", "10 of 12", "vendor/b or Maker C")
     golden(said("sensitivity", places=places(USED), sensitivity=[ways | {"n_left_out": 0}]), "4 of 6")
     assert not said("sensitivity", places=places(USED), sensitivity=[ways | {"decision": "no_evidence"}])
+    golden(said("sensitivity", places=places(USED), sensitivity=[ways | {"is_of_five": True}]), "four decide nothing")
 
 
 def test_a_technique_with_a_control_of_its_own_says_so_and_its_confounded_comparison_is_never_for_use(golden):

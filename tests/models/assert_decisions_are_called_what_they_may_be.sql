@@ -27,9 +27,8 @@ where
     != (decided.comparison = 'placebo' and decided.decision not in ('equivalent', 'no_evidence'))
     or (
         decided.decision = 'use'
-        and not contains(decided.codes, 'before_after')
         and case
-            when placebos.study is null then not contains(decided.codes, 'placebo_not_asked')
+            when placebos.study is null or placebos.reason ilike '%confounded_prompt%' then not contains(decided.codes, 'placebo_not_asked')
             else not coalesce(placebos.gain_low > 0, false)
         end
     )
