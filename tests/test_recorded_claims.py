@@ -80,7 +80,7 @@ INTERVALS = {
     "A-H-judicial-metrics-disagree": (1, 0, 1),
     "A-H-loan-metrics-disagree": (1, None, None),
     # against its own first answers, which were given to the same prompt
-    "A-S4.4-claude-haiku-4.5-worse": (3.0, -21.6, 48.5),
+    "A-S4.4-claude-haiku-4.5-worse": (3.0, -20.8, 48.5),
     "A-S4.4-deepseek-v3.2-near-perfect": (18.8, 10.4, 27.4),
     "A-S4.4-kimi-k2.5-near-perfect": (26.7, 17.6, 35.9),
     "A-S3.2.4-same-order": (0, 0, 3),

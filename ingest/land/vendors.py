@@ -3,8 +3,6 @@
 from collections.abc import Collection
 from pathlib import Path
 
-import duckdb
-
 from ingest.land.models import macros, seed_types
 from ingest.texts.csv_text import read_csv
 from ingest.warehouse import ROOT, UserError, printable, quoted
@@ -56,6 +54,8 @@ def unlisted_among(connection, relation: str, seeds: Path = SEEDS) -> list[str]:
 
 def vendors_of(llms: Collection[str], seeds: Path = SEEDS) -> list[str]:
     """Return who made some LLMs, each once and in order."""
+    import duckdb
+
     with duckdb.connect() as memory:
         query = f"select distinct vendor from ({_vendors_among('(select unnest($llms::varchar[]) as llm)', seeds)})"
         return sorted(vendor for (vendor,) in memory.execute(query, {"llms": [*llms]}).fetchall())

@@ -258,7 +258,7 @@ def _add_decisions(made, of, llms, technique, goal, loss, rank, decision, gain):
         made.add(
             "inference.multiverse", **key, control="no_technique", comparison="control", switch=switch,
             excluded_llm=llms[0] if switch == "llm_left_out" else None, gain=gain + more,
-            decision=of_reading if switch == "reading" else "no_evidence" if few else decision,
+            interval_decision=of_reading if switch == "reading" else "no_evidence" if few else decision,
             is_recommended=switch == "recommended", n_specifications=2, n_same_decision=2 if few else 1, n_left_out=1,
             n_left_out_same=1, carried_by=llms[1],
         )  # fmt: skip
