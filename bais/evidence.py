@@ -7,7 +7,7 @@ from analysis.words.advice import Evidence
 from analysis.words.pages import rows_shown, summary
 from bais.places import WORDS, asked, goals_of, prompts_of
 from bais.settle import next_study
-from bais.warehouse import is_public, records, refuse_unknown, tables_in, values
+from bais.warehouse import is_public, records, refuse_unknown, tables_in, values, vendors_of
 
 # Trials and what is computed of them: in one domain or of one measure, or in all.
 OF_DOMAIN = "study = $study and paradigm = $paradigm and coalesce(domain = $domain, $domain is null)"
@@ -35,7 +35,8 @@ select llm, vendor, is_listed from intermediate.int_vendors where list_contains(
 PREDICTIONS = f"""
 select predictions.*, coalesce(seeded.display_name, technique) as name
 from inference.predictions as predictions left join seeds.techniques as seeded using (technique)
-where {OF_MEASURE} and llm is not distinct from $llm
+where {OF_MEASURE} and (llm = $llm or llm is null and (vendor is null or vendor = $vendor))
+qualify rank() over (order by llm is null, vendor is null) = 1
 order by measure, instrument, arm, arm_b, technique, goal
 """
 ANSWERED = """
@@ -165,9 +166,10 @@ def evidence_on(
     techniques = sorted({row["technique"] for row in evidence.places + evidence.own})
     costs = {"techniques": techniques, "llms": [llm] if evidence.own else llms, "study": place["study"]}
     following = next_study(warehouse, place, goal)
+    vendor = vendors_of(warehouse, [llm])[llm] if llm else None
     return replace(
         evidence,
-        predictions=of_goals(PREDICTIONS, of_llm) or of_goals(PREDICTIONS, keys),
+        predictions=of_goals(PREDICTIONS, of_llm | {"vendor": vendor}),
         costs={row.pop("technique"): row for row in records(warehouse, COSTS, costs)},
         next_steps=of_goals(NEXT_STEPS, keys), study_file=following.sentence, unaskable=not following.can_be_asked,
         n_asked={row["llm"]: row["n_asked"] for row in records(warehouse, TRIALS_ASKED, keys)},

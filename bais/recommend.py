@@ -251,7 +251,7 @@ def _print_evidence(evidence, goals):
     for goal in leading:
         predicted = [row for row in evidence.predictions if row["goal"] == goal and row["expected_loss"] is not None]
         predicted.sort(key=lambda row: (-(row["p_best_new_llm"] or 0), row["technique"]))
-        foretold = predicted[0]["llm"] or evidence.llm or f"one more {evidence.noun}" if predicted else ""
+        foretold = (evidence.llm or evidence.one_more) if predicted else ""
         best = ["P(best)"] * has_rivals(predicted)
         heads = [f"by {_head(goal)},\n{foretold}", "expected\nloss", "expected gain", "P(better)", *best]
         words = evidence.goals[goal]

@@ -43,7 +43,7 @@ PAPER = {
     """,
     "predictions": """
         from inference.predictions
-        where paradigm = $paradigm and study = $study and llm is null and control is not null
+        where paradigm = $paradigm and study = $study and llm is null and vendor is null and control is not null
         order by domain, goal, technique, control
     """,
     "baselines": """

@@ -10,7 +10,7 @@ from analysis.words.settling import cost_of_llms, on_the_study, over_trials, ove
 from analysis.words.vendors import on_unlisted
 from bais.places import asked_places, goals_of, places_meant
 from bais.texts import refuse_existing, write_new
-from bais.warehouse import marts, records, refuse_unknown, unaliased, values
+from bais.warehouse import marts, records, refuse_unknown, unaliased, values, vendors_of
 from ingest.warehouse import UserError, printable
 
 QUANTITIES = ("needed_vendors", "needed_llms", "needed_items", "needed_trials")  # in the order in which they are bought
@@ -77,7 +77,7 @@ def _question(warehouse, place, goal):
     keys = place | {"goal": goal}
     definition = next(iter(values(warehouse, DEFINED, keys)), None)
     ways, techniques = (records(warehouse, query, keys) for query in (OPEN, COMPARED))
-    vendors = {*_vendors(warehouse, place["llms"]).values()}
+    vendors = {*vendors_of(warehouse, place["llms"]).values()}
     return Question(place, goal, definition and json.loads(definition), ways, techniques, vendors)
 
 
@@ -106,7 +106,7 @@ def write_study(
         if way is None and not named:
             raise UserError(_nothing_open(question, technique))
         others = _not_asked(warehouse, place)
-        vendors = _vendors(warehouse, [*place["llms"], *named, *others])
+        vendors = vendors_of(warehouse, [*place["llms"], *named, *others])
         content = _content(warehouse, question, way)
     n_vendors = 0 if trials or not way else _more_vendors(question, way)
     anew = place["llms"] * question.is_recorded
@@ -166,18 +166,12 @@ def _not_asked(warehouse, place):
     return [llm for llm in llms if llm not in place["llms"]]
 
 
-def _vendors(warehouse, llms):
-    """Return the vendor of each LLM, of which nobody need have been asked."""
-    from ingest.land.models import macros
-
-    asked = "(select unnest($llms::varchar[]) as llm)"
-    query = macros()["vendors_of"](asked, "seeds.llms", "seeds.llm_aliases", "seeds.routers")
-    return {row["llm"]: row["vendor"] for row in records(warehouse, query, {"llms": llms})}
-
-
 def _one_of_each(llms, vendors, known):
     """Return the first LLM of each vendor of which none was asked."""
-    return [*{vendors[llm]: llm for llm in reversed(llms) if vendors[llm] not in known}.values()][::-1]
+    first = {}
+    for llm in llms:
+        first.setdefault(vendors[llm], llm)
+    return [llm for vendor, llm in first.items() if vendor not in known]
 
 
 def _way(question, technique, trials):

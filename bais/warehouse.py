@@ -274,6 +274,15 @@ def unaliased(warehouse, named: str) -> str:
     return dict(warehouse.execute("select alias, llm from seeds.llm_aliases").fetchall()).get(named, named)
 
 
+def vendors_of(warehouse, llms: Iterable[str]) -> dict[str, str]:
+    """Return the vendor of each LLM, of which nobody need have been asked."""
+    from ingest.land.models import macros
+
+    asked = "(select unnest($llms::varchar[]) as llm)"
+    query = macros()["vendors_of"](asked, "seeds.llms", "seeds.llm_aliases", "seeds.routers")
+    return {row["llm"]: row["vendor"] for row in records(warehouse, query, {"llms": [*llms]})}
+
+
 def llm_named(warehouse, named: str, llms: Iterable[str]) -> str:
     """Return the LLM that a name or an alias means, refused where it is no id and was not asked."""
     llm = unaliased(warehouse, named)

@@ -264,7 +264,8 @@ def test_what_is_decided_is_students_t_of_the_vendors_of_the_llms(recorded):
         select decisions.*, vendor
         from inference.decisions
         left join intermediate.int_vendors using (llm)
-        where {JUDICIAL} and goal != 'error' and comparison in ('control', 'placebo') and (llm is not null or decision is not null)
+        where {JUDICIAL} and goal != 'error' and comparison in ('control', 'placebo')
+            and (llm is not null or decision is not null)
         """
     )
     over_llms = rows[rows["llm"].isna()]

@@ -5,6 +5,7 @@ import numpy as np
 from analysis.counts import CONTROL
 from analysis.engine.predictions import fit
 from analysis.engine.rule import in_points
+from analysis.engine.vendors import UNLISTED
 from analysis.methods.small_samples import FEWEST_LLMS
 from analysis.tables import declared, reasons
 
@@ -18,7 +19,9 @@ class Fitted:
     def __init__(self, gains, streams, n_draws):
         self.gains = gains
         self.techniques = list(gains)
-        self.llms = sorted({llm for one in gains.values() for llm in one.llms})
+        vendors = {llm: vendor for one in gains.values() for llm, vendor in zip(one.llms, one.vendors, strict=True)}
+        self.llms = sorted(vendors)
+        self.vendors = [vendors[llm] for llm in self.llms]
         shape = (len(self.llms), len(gains))
         self.values, losses = np.full(shape, np.nan), np.full(shape, np.nan)
         self.covariances = np.zeros((*shape, shape[1]))
@@ -27,22 +30,40 @@ class Fitted:
             self.values[rows, k], losses[rows, k] = one.values, one.control
             for other, another in enumerate(gains.values()):
                 self.covariances[rows, k, other] = one.covariances(another)
-        self.fit = fit(self.values, self.covariances, losses, n_draws=n_draws, rng=streams())
+        self.fit = fit(self.values, self.covariances, losses, self.vendors, n_draws=n_draws, rng=streams())
         self.streams = streams
 
-    def predicted(self, llm):
+    @property
+    def whom(self):
+        """LLM and vendor of each prediction: of a new vendor, then one more of each known vendor, then those asked.
+
+        That nobody listed them is all that LLMs of `UNLISTED` share, and an LLM that is its own vendor has no further.
+        """
+        if self.fit.means is None:
+            return [(None, None)]
+        known = sorted(set(self.vendors) - {UNLISTED, *self.llms})
+        return [(None, None), *((None, vendor) for vendor in known), *zip(self.llms, self.vendors, strict=True)]
+
+    def predicted(self, llm, vendor):
         """Return the prediction for an LLM.
 
         Parameters
         ----------
-        llm : str or None
-            One that was asked; None for one that was not.
+        llm, vendor : str or None
+            One that was asked; None for a further one of a vendor, or of a new vendor where that is None too.
 
         Returns
         -------
-        analysis.engine.predictions.Prediction
+        analysis.engine.predictions.Prediction or None
+            None where the LLMs that were fitted say nothing of it.
         """
-        return self.fit.new if llm is None else self.fit.asked(self.llms.index(llm), rng=self.streams(llm))
+        if llm is None and vendor is None:
+            return self.fit.new
+        of, name = (self.vendors, vendor) if llm is None else (self.llms, llm)
+        if self.fit.means is None or name not in of:
+            return None
+        predict = self.fit.further if llm is None else self.fit.asked
+        return predict(of.index(name), rng=self.streams(name))
 
 
 class Model:
@@ -114,7 +135,7 @@ class Model:
         return {"p_best": fitted.p_best[-1], "p_worst": fitted.p_worst[-1], "rank_low": low, "rank_high": high}
 
     def predictions(self):
-        """Yield what each technique would do to an LLM that nobody asked, and to each that was.
+        """Yield what each technique would do to an LLM of a new vendor, to one more of a known one, and to each asked.
 
         Yields
         ------
@@ -122,20 +143,19 @@ class Model:
             Rows of `PREDICTIONS`, gains and losses in the unit of the goal.
         """
         for pair, gains in self.few.items():
-            yield _prediction(pair, gains, None) | {"reason": "too_few_llms"}
-        if not self.gain or self.gain.fit.reason:
-            for pair, gains in self.own.items():
-                yield _prediction(pair, gains, None) | {"reason": self.gain.fit.reason}
-            return
-        for llm in (None, *self.gain.llms):
-            foretold = self.gain.predicted(llm)
-            is_placeable = self.place and not self.place.fit.reason and llm in (None, *self.place.llms)
-            placed = foretold if self.place is self.gain else self.place.predicted(llm) if is_placeable else None
+            yield _prediction(pair, gains, None, None) | {"reason": "too_few_llms"}
+        for llm, vendor in self.gain.whom if self.gain else ():
+            foretold = self.gain.predicted(llm, vendor)
+            if foretold is None:
+                for pair, gains in self.own.items():
+                    yield _prediction(pair, gains, llm, vendor) | {"reason": self.gain.fit.reason}
+                continue
+            placed = foretold if self.place is self.gain else self.place and self.place.predicted(llm, vendor)
             for k, (pair, gains) in enumerate(self.own.items()):
                 is_foretold = llm is not None and np.isnan(self.gain.values[self.gain.llms.index(llm), k])
                 is_placed = placed is not None and pair.technique in self.place.techniques
                 root = gains.root(foretold.control_loss[k])
-                yield _prediction(pair, gains, llm) | {
+                yield _prediction(pair, gains, llm, vendor) | {
                     "expected_loss": gains.root_of(foretold.control_loss[k] - foretold.gain[k]),
                     "gain": in_points(foretold.gain[k], root),
                     "gain_low": in_points(foretold.gain_low[k], root),
@@ -148,20 +168,21 @@ class Model:
                     ),
                 }
             if placed is not None:
-                yield self._of_none(llm, placed)
+                yield self._of_none(llm, vendor, placed)
 
-    def _of_none(self, llm, placed):
+    def _of_none(self, llm, vendor, placed):
         """The prediction of no technique: what it is expected to lose, and how probable it is that nothing gains."""
         (pair, gains), *_ = ((pair, gains) for pair, gains in self.common.items())
         loss = gains.root_of(np.mean(placed.control_loss))
-        row = _prediction(pair, gains, llm) | {"technique": CONTROL, "control": None}
+        row = _prediction(pair, gains, llm, vendor) | {"technique": CONTROL, "control": None}
         return row | {"expected_loss": loss, "p_best_new_llm": placed.p_best[-1], "reason": "control"}
 
 
-def _prediction(pair, gains, llm):
+def _prediction(pair, gains, llm, vendor):
     return {
         "part": PART,
         "llm": llm,
+        "vendor": vendor,
         "technique": pair.technique,
         "control": pair.control,
         "method": "hierarchical_normal",

@@ -1,12 +1,14 @@
-"""`inference.predictions`: what a technique is expected to do to an LLM that nobody asked, and to one that was."""
+"""`inference.predictions`: what a technique would do to an LLM of a new vendor, of a known one, and to one asked."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.engine.vendors import vendor_means
 from analysis.methods.small_samples import FEWEST_LLMS
 
 N_NODES = 12  # of each standard deviation, on the grid
+N_NODES_OF_RHO = 7
 N_ZOOMS = 3
 NEGLIGIBLE = 1e-4  # of the heaviest node
 
@@ -29,10 +31,12 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Fit:
-    """What the gains of some LLMs tell about LLMs like them; only where `reason` is None is there anything to ask for.
+    """What the gains of some LLMs tell about LLMs like them.
 
     `means` are draws of the mean gain of each technique over the population, shape (n_draws, K); `between_sd` is how
-    far the gains of LLMs lie from it (the mean of sqrt(tau_u^2 + tau_w^2)), and `new` is an LLM that nobody asked.
+    far the gains of LLMs lie from it (the mean of sqrt(tau_u^2 + tau_w^2)), and `new` is an LLM of a vendor of which
+    none was asked. Where there is a `reason`, nothing can be said of these; of the vendor asked there can, where it is
+    `one_vendor`.
     """
 
     n_llms: int
@@ -80,24 +84,45 @@ class Fit:
         """
         return self._effects.predicted(self.means, place, rng)
 
+    def further(self, place, *, rng):
+        """Predict the gains of one more LLM of the vendor of the LLM at this place.
 
-def fit(gains, covariances, control_losses, *, n_draws=10_000, rng):
-    """Gains of techniques in a population of LLMs, in one more of it, and in each that was asked.
+        Parameters
+        ----------
+        place, rng
+            As of `asked`.
+
+        Returns
+        -------
+        Prediction
+            Its control loses what it does in the LLMs of that vendor on average, drawn towards the mean over vendors
+            by as much as gains of one vendor differ.
+        """
+        return self._effects.further(self.means, self._effects.asked.vendors[place], rng)
+
+
+def fit(gains, covariances, control_losses, vendors, *, n_draws=10_000, rng):
+    """Gains of techniques in a population of vendors' LLMs, in one more of it, and in each that was asked.
 
     The gain of LLM i by technique k is measured as N(mu_k + u_i + w_ik, V_i), where u_i ~ N(0, tau_u^2) is shared by
-    the techniques of an LLM and w_ik ~ N(0, tau_w^2) is not; of one technique alone only their sum is known. Means are
-    drawn towards no gain, mu_k ~ N(0, tau_m^2), since the technique that leads is often one that luck helped: at five
-    LLMs and true means that spread 8 pp, a new LLM's P(better) of .85 to .925 comes true in .80 under flat priors of
-    the means and in .86 under this one. Where they spread half as far as LLMs do, P(better) above .75 still says too
-    much at five LLMs (it comes true in .70).
+    the techniques of an LLM and w_ik ~ N(0, tau_w^2) is not; of one technique alone only their sum is known. A share
+    rho ~ U(0, 1) of both variances is between vendors, and the same for all LLMs of a vendor. An LLM of a new vendor
+    differs from the mean by all of u and w; a further one of a vendor that was asked by what is seen of that vendor,
+    and by a part of its own. Where each vendor has one LLM, nothing is known of rho but that.
 
-    What an estimate of the three standard deviations hides, that few LLMs hardly tell them, is carried by a grid over
-    them, which refines itself where the weight is. A node weighs as much as its marginal likelihood (mu integrated out;
-    the restricted likelihood, were tau_m without bounds) under half-Cauchy priors. Their scales are the data's own: the
-    standard deviation of gains over LLMs for tau_u and tau_w, the root of the mean square of all gains for tau_m. Under
-    flat priors of tau_u and tau_w, prediction intervals of 95 % hold 98 % at five LLMs.
+    Means are drawn towards no gain, mu_k ~ N(0, tau_m^2), since the technique that leads is often one that luck helped:
+    at five LLMs and true means that spread 8 pp, a new LLM's P(better) of .85 to .925 comes true in .80 under flat
+    priors of the means and in .86 under this one. Where they spread half as far as LLMs do, P(better) above .75 still
+    says too much at five LLMs (it comes true in .70).
 
-    Nodes are drawn from the grid; given a node, mu and the effects of an LLM are normal, and are drawn as such.
+    What an estimate of rho and of the three standard deviations hides, that few LLMs hardly tell them, is carried by a
+    grid over them, which refines itself where the weight is. A node weighs as much as its marginal likelihood (mu
+    integrated out; the restricted likelihood, were tau_m without bounds) under half-Cauchy priors. Their scales are the
+    data's own: the standard deviation of gains over LLMs for tau_u and tau_w, the root of the mean square of all gains
+    for tau_m. Under flat priors of tau_u and tau_w, prediction intervals of 95 % hold 98 % at five LLMs.
+
+    Nodes are drawn from the grid; given a node, mu and the effects of a vendor and of an LLM are normal, and are drawn
+    as such.
 
     Parameters
     ----------
@@ -108,7 +133,9 @@ def fit(gains, covariances, control_losses, *, n_draws=10_000, rng):
         Sampling covariance of each LLM's gains from its trials: techniques share the baseline and the control. Rows and
         columns of what was not asked are not read. May be singular or 0.
     control_losses : array_like, shape (G, K)
-        Criterion of each technique's control. Where it is NaN the mean over the other LLMs stands in.
+        Criterion of each technique's control. Where it is NaN the mean over vendors stands in.
+    vendors : array_like, shape (G,)
+        Whose the LLMs are.
     n_draws : int
     rng : numpy.random.Generator
         Pass a seeded one to reproduce a table.
@@ -117,7 +144,8 @@ def fit(gains, covariances, control_losses, *, n_draws=10_000, rng):
     -------
     Fit
         With the reason `too_few_llms` where a technique has fewer than `FEWEST_LLMS` LLMs (leave such techniques out),
-        and `zero_variance` where neither LLMs nor trials vary.
+        `zero_variance` where neither LLMs nor trials vary, and `one_vendor` where they are all of one, which says
+        nothing of another.
 
     Raises
     ------
@@ -132,7 +160,7 @@ def fit(gains, covariances, control_losses, *, n_draws=10_000, rng):
     Gelman (2006), Prior distributions for variance parameters in hierarchical models, Bayesian Analysis 1, 515-534;
     Journel & Huijbregts (1978), Mining Geostatistics, section VII.A (conditional simulation, here of the effects).
     """
-    g, V = _checked(gains, covariances)
+    g, V = _checked(gains, covariances, vendors)
     losses = np.asarray(control_losses, float)
     if losses.shape != g.shape:
         raise ValueError(f"need a control's loss for each gain, got {losses.shape} and {g.shape}")
@@ -141,134 +169,230 @@ def fit(gains, covariances, control_losses, *, n_draws=10_000, rng):
         return Fit(n_llms, reason="too_few_llms")
     if _scale(g, V) == 0:
         return Fit(n_llms, reason="zero_variance")
-    grid = _Grid.of(g, V, np.eye(n_techniques))
-    node = rng.choice(len(grid.weight), n_draws, p=grid.weight)
-    means = grid.mean[node] + np.einsum("nkl,nl->nk", grid.root[node], rng.standard_normal((n_draws, n_techniques)))
-    usual = np.nanmean(losses, axis=0)
-    effects = _Effects(g, np.where(np.isnan(losses), usual, losses), grid.llms, grid.tau_w[node], grid.tau_u[node])
-    between = float(grid.weight @ np.hypot(grid.tau_w, grid.tau_u))
+    grid = _Grid.of(g, V, vendors, np.eye(n_techniques))
+    place = rng.choice(len(grid.weight), n_draws, p=grid.weight)
+    means = grid.mean[place] + np.einsum("nkl,nl->nk", grid.root[place], rng.standard_normal((n_draws, n_techniques)))
+    usual = np.nanmean(vendor_means(losses, vendors), axis=0)
+    effects = _Effects(grid.asked, np.where(np.isnan(losses), usual, losses), usual, *grid.drawn(place))
+    between = float(grid.weight @ np.hypot(grid.nodes.tau_w, grid.nodes.tau_u)[grid.node])
+    if len(set(vendors)) == 1:
+        return Fit(n_llms, means, between, reason="one_vendor", _effects=effects)
     return Fit(n_llms, means, between, _predicted(means + effects.drawn(rng), usual), _effects=effects)
 
 
-def leave_one_out_log_score(gains, covariances):
-    """How well the gains of an LLM are foretold by the others, with and without telling techniques apart.
+def leave_one_out_log_score(gains, covariances, vendors):
+    """How well the gains of an LLM are foretold by those of other vendors, with and without telling techniques apart.
+
+    A whole vendor is left out, since the prediction that leads is for an LLM of a vendor of which none was asked; LLMs
+    of its own vendor would foretell it better than they may. Each of its LLMs is foretold alone, as a prediction is.
 
     Parameters
     ----------
-    gains, covariances : array_like, shapes (G, K) and (G, K, K)
+    gains, covariances, vendors : array_like, shapes (G, K), (G, K, K) and (G,)
         As in `fit`.
 
     Returns
     -------
     tuple of float
-        Mean over LLMs of the log predictive density of the gains of an LLM that was left out (the larger, the better):
-        by the model of `fit`, and by the same one in which all techniques share one mean. None, None where `fit` has
-        a reason.
+        Mean over vendors of the mean over its LLMs of the log predictive density of an LLM's gains (the larger, the
+        better): by the model of `fit`, and by the same one in which all techniques share one mean. None, None where
+        `fit` has a reason, or a technique has LLMs of fewer than three vendors: if one is left, it tells of no other.
 
     References
     ----------
     Gneiting & Raftery (2007), Strictly proper scoring rules, prediction, and estimation, JASA 102, 359-378.
     """
-    g, V = _checked(gains, covariances)
-    n_llms, n_techniques = g.shape
-    if not g.size or (np.isfinite(g).sum(axis=0) < FEWEST_LLMS).any() or _scale(g, V) == 0:
+    g, V = _checked(gains, covariances, vendors)
+    n_techniques = g.shape[1]
+    n_vendors = np.isfinite(vendor_means(g, vendors)).sum(axis=0)
+    is_few = (np.isfinite(g).sum(axis=0) < FEWEST_LLMS) | (n_vendors < 3)
+    if not g.size or is_few.any() or _scale(g, V) == 0:
         return None, None
+    vendors = np.asarray(vendors)
+
+    def score(vendor, design):
+        is_of = vendors == vendor
+        grid = _Grid.of(g[~is_of], V[~is_of], vendors[~is_of], design)
+        return np.mean([grid.log_density(*one) for one in zip(g[is_of], V[is_of], strict=True)])
+
     designs = np.eye(n_techniques), np.ones((n_techniques, 1))
-    others = [np.arange(n_llms) != i for i in range(n_llms)]
-    apart, alike = (
-        np.mean([_Grid.of(g[rest], V[rest], design).log_density(g[~rest][0], V[~rest][0]) for rest in others])
-        for design in designs
-    )
+    apart, alike = (np.mean([score(vendor, design) for vendor in np.unique(vendors)]) for design in designs)
     return float(apart), float(alike)
 
 
 @dataclass(frozen=True)
-class _Llm:
-    """Sampling covariance of one LLM by eigenvectors (K, K), whose rows are 0 where it was not asked."""
+class _Asked:
+    """Gains of LLMs, 0 where an LLM was not asked, the number of each one's vendor, and sampling covariances.
 
+    These are in the coordinates of their eigenvectors (G, K, K), whose rows are 0 where an LLM was not asked.
+    """
+
+    gains: np.ndarray
+    vendors: np.ndarray
+    is_vector: np.ndarray
     variances: np.ndarray
     vectors: np.ndarray
 
     @classmethod
-    def of(cls, covariance, is_asked):
-        variances, vectors = np.zeros(len(is_asked)), np.zeros(covariance.shape)
-        places = np.flatnonzero(is_asked)
-        eigenvalues, columns = np.linalg.eigh(covariance[np.ix_(places, places)])
-        variances[: len(places)], vectors[places, : len(places)] = np.maximum(eigenvalues, 0), columns
-        return cls(variances, vectors)
+    def of(cls, g, V, vendors):
+        variances, vectors = np.zeros(g.shape), np.zeros(V.shape)
+        n_asked = np.isfinite(g).sum(axis=1)
+        for i, n in enumerate(n_asked):
+            places = np.flatnonzero(np.isfinite(g[i]))
+            eigenvalues, vectors[i, places, :n] = np.linalg.eigh(V[i][np.ix_(places, places)])
+            variances[i, :n] = np.maximum(eigenvalues, 0)
+        is_vector = np.arange(g.shape[1]) < n_asked[:, None]
+        return cls(np.nan_to_num(g), np.unique(vendors, return_inverse=True)[1], is_vector, variances, vectors)
 
-    def solved(self, values, tau_w, tau_u):
-        """Inverse of the covariance of its gains, times each row of `values` (Sherman & Morrison 1950)."""
-        weights = 1 / (self.variances + tau_w**2)
-        own = (values @ self.vectors * weights) @ self.vectors.T
-        ones = (self.vectors.sum(axis=0) * weights) @ self.vectors.T
-        shared = tau_u**2 / (1 + tau_u**2 * ones.sum(axis=1, keepdims=True))
-        return own - shared * ones * own.sum(axis=1, keepdims=True)
+    @property
+    def several(self):
+        """Which LLMs are of each vendor that has more than one, shape (Q, G)."""
+        is_of = self.vendors == np.arange(self.vendors.max() + 1)[:, None]
+        return is_of[is_of.sum(axis=1) > 1]
+
+    def precisions(self, nodes, share, rows=...):
+        """Inverse covariance of the gains of LLMs, (N, G, K, K), and the log determinant of the covariance, (N, G).
+
+        At each node an LLM has a share, (N, G), of the variance between LLMs (Sherman & Morrison 1950).
+        """
+        tau_w, tau_u = (tau[:, None] ** 2 * share for tau in (nodes.tau_w, nodes.tau_u))
+        is_vector, vectors = self.is_vector[rows], self.vectors[rows]
+        weights = is_vector / (self.variances[rows] + tau_w[..., None])
+        inverse = (vectors * weights[..., None, :]) @ vectors.swapaxes(1, 2)
+        ones = inverse.sum(axis=-1)
+        total = ones.sum(axis=-1)
+        shared = tau_u / (1 + tau_u * total)
+        inverse -= (shared[..., None] * ones)[..., None] * ones[..., None, :]
+        return inverse, np.log1p(tau_u * total) - np.log(np.where(is_vector, weights, 1)).sum(axis=-1)
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    """Standard deviations between LLMs, and the share of their variance that is between vendors; shapes (N,)."""
+
+    tau_w: np.ndarray
+    tau_u: np.ndarray
+    rho: np.ndarray
+
+    def roots(self, precision):
+        """Transposed roots of the covariances of vendors' effects given their LLMs' gains, (N, Q, K, K).
+
+        With them the log determinants, (N, Q), by which the covariance of a vendor's gains exceeds that of as many LLMs
+        apart: both from the sum of the precisions of its LLMs (Woodbury 1950).
+        """
+        eye = np.eye(precision.shape[-1])
+        alike = (np.sqrt(self.tau_w**2 + len(eye) * self.tau_u**2) - self.tau_w) / len(eye)
+        prior = self.tau_w[:, None, None] * eye + alike[:, None, None]
+        prior = (np.sqrt(self.rho)[:, None, None] * prior)[:, None]
+        lower = np.linalg.cholesky(eye + prior @ precision @ prior)
+        log_determinant = 2 * np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
+        return np.linalg.solve(lower, np.broadcast_to(prior, lower.shape)), log_determinant
 
 
 @dataclass(frozen=True)
 class _Effects:
-    """What LLMs may differ by from the mean over them, under as many standard deviations as there are draws."""
+    """What LLMs may differ by from the mean over them; each draw is of one node."""
 
-    gains: np.ndarray
+    asked: _Asked
     control_losses: np.ndarray
-    llms: list
-    tau_w: np.ndarray
-    tau_u: np.ndarray
+    usual: np.ndarray
+    nodes: _Nodes
+    node: np.ndarray
 
-    def drawn(self, rng):
-        n_draws, n_techniques = len(self.tau_w), self.gains.shape[1]
-        own = self.tau_w[:, None] * rng.standard_normal((n_draws, n_techniques))
-        return own + self.tau_u[:, None] * rng.standard_normal((n_draws, 1))
+    def drawn(self, rng, share=1.0):
+        """Draw what an LLM differs by, or the part of it that has this share of the variance."""
+        n_draws, n_techniques = len(self.node), self.asked.gains.shape[1]
+        tau_w, tau_u = (np.sqrt(share) * tau[self.node] for tau in (self.nodes.tau_w, self.nodes.tau_u))
+        own = tau_w[:, None] * rng.standard_normal((n_draws, n_techniques))
+        return own + tau_u[:, None] * rng.standard_normal((n_draws, 1))
+
+    def of_vendor(self, means, vendor, rng):
+        """Draw what a vendor's LLMs share, given their gains."""
+        rows = np.flatnonzero(self.asked.vendors == vendor)
+        inverse, _ = self.asked.precisions(self.nodes, 1 - self.nodes.rho[:, None], rows)
+        precision, own = inverse.sum(axis=1), np.einsum("ngkl,gl->nk", inverse, self.asked.gains[rows])
+        root = self.nodes.roots(precision[:, None])[0][:, 0]
+        loads, seen = (root @ precision)[self.node], np.einsum("nkl,nl->nk", root, own)[self.node]
+        drawn = rng.standard_normal(means.shape) + seen - np.einsum("nkl,nl->nk", loads, means)
+        return np.einsum("nlk,nl->nk", root[self.node], drawn)
+
+    def further(self, means, vendor, rng):
+        rho, is_of = self.nodes.rho[self.node], self.asked.vendors == vendor
+        effects = self.of_vendor(means, vendor, rng) + self.drawn(rng, 1 - rho)
+        # what the mean of n draws with an intraclass correlation of rho says of one more
+        weight = np.mean(is_of.sum() * rho / (1 + (is_of.sum() - 1) * rho))
+        of_vendor = self.control_losses[is_of].mean(axis=0)
+        return _predicted(means + effects, weight * of_vendor + (1 - weight) * self.usual)
 
     def predicted(self, means, place, rng):
         """Draw effects and trials anew, and correct the effects by what the trials that were seen differ from those."""
-        llm, effects = self.llms[place], self.drawn(rng)
-        tau_w, tau_u = self.tau_w[:, None], self.tau_u[:, None]
-        trials = rng.standard_normal(means.shape) * np.sqrt(llm.variances) @ llm.vectors.T
-        surprise = llm.solved(np.nan_to_num(self.gains[place]) - means - effects - trials, tau_w, tau_u)
-        effects = effects + tau_w**2 * surprise + tau_u**2 * surprise.sum(axis=1, keepdims=True)
+        asked, vendor = self.asked, self.asked.vendors[place]
+        share = np.ones(len(self.nodes.rho))
+        if (asked.vendors == vendor).sum() > 1:
+            share, means = 1 - self.nodes.rho, means + self.of_vendor(means, vendor, rng)
+        effects = self.drawn(rng, share[self.node])
+        trials = rng.standard_normal(means.shape) * np.sqrt(asked.variances[place]) @ asked.vectors[place].T
+        inverse = asked.precisions(self.nodes, share[:, None], [place])[0][self.node, 0]
+        surprise = np.einsum("nkl,nl->nk", inverse, asked.gains[place] - means - effects - trials)
+        tau_w, tau_u = ((share * tau**2)[self.node, None] for tau in (self.nodes.tau_w, self.nodes.tau_u))
+        effects = effects + tau_w * surprise + tau_u * surprise.sum(axis=1, keepdims=True)
         return _predicted(means + effects, self.control_losses[place])
 
 
 @dataclass(frozen=True)
 class _Grid:
-    """Nodes over the standard deviations, the weight of each, and mean and root of the covariance of mu given it."""
+    """Nodes, the weight of each with a size of the means, and mean and root of the covariance of mu given both.
 
-    llms: list
-    tau_w: np.ndarray
-    tau_u: np.ndarray
+    Of `nodes` there are fewer than weights: `node` has the place of each.
+    """
+
+    asked: _Asked
+    nodes: _Nodes
+    node: np.ndarray
     weight: np.ndarray
     mean: np.ndarray
     root: np.ndarray
 
     @classmethod
-    def of(cls, g, V, design):
-        """Start with all of (0, inf) and zoom in on where the weight is."""
-        scale = _scale(g, V)
-        llms = [_Llm.of(*one) for one in zip(V, np.isfinite(g), strict=True)]
+    def of(cls, g, V, vendors, design):
+        """Start with all of (0, inf), and of [0, 1] for rho, and zoom in on where the weight is."""
+        scale, asked = _scale(g, V), _Asked.of(g, V, vendors)
         size = max(scale, np.sqrt(np.nanmean(g**2)))
         tau_m = size * np.tan(np.pi / 2 * _nodes((0, 1), N_NODES))
-        limits = [(0.0, 1.0), (0.0, 1.0)]
+        counts = (N_NODES, N_NODES if g.shape[1] > 1 else 1, N_NODES_OF_RHO if len(asked.several) else 1)
+        limits = [(0.0, 1.0)] * 3
         for _ in range(N_ZOOMS):
-            w, u = (_nodes(limit, N_NODES) for limit in limits)
-            if g.shape[1] == 1:
-                u = np.zeros(1)
-            tau_w, tau_u = (scale * np.tan(np.pi / 2 * places) for places in (w, u))
-            log_weight, own, sizes, axes = _marginal(g, llms, design, tau_w, tau_u, tau_m)
+            w, u, at = (axis.ravel() for axis in np.meshgrid(*map(_nodes, limits, counts), indexing="ij"))
+            u = u * (counts[1] > 1)
+            # nodes of rho lie closer near 0 and 1, where the likelihood may be steep, and weigh less there
+            rho, log_prior = np.sin(np.pi / 2 * at) ** 2, np.log(np.sin(np.pi * at))
+            nodes = _Nodes(scale * np.tan(np.pi / 2 * w), scale * np.tan(np.pi / 2 * u), rho)
+            log_weight, own, sizes, axes = _marginal(asked, design, nodes, tau_m)
+            log_weight += log_prior[:, None]
             weight = np.exp(log_weight - log_weight.max())
-            limits = [_zoomed(limits[0], weight.max(axis=(1, 2))), _zoomed(limits[1], weight.max(axis=(0, 2)))]
+            by_axis = weight.max(axis=1).reshape(counts)
+            limits = [_zoomed(limit, by_axis.max(axis=tuple({0, 1, 2} - {axis}))) for axis, limit in enumerate(limits)]
         kept = np.nonzero(weight > NEGLIGIBLE**2)
-        w, u, _ = kept
-        root = design @ axes[w, u] / np.sqrt(sizes[kept])[:, None]
-        mean = np.einsum("nkl,nl->nk", root, own[w, u, 0] / np.sqrt(sizes[kept]))
-        return cls(llms, tau_w[w], tau_u[u], weight[kept] / weight[kept].sum(), mean, root)
+        root = design @ axes[kept[0]] / np.sqrt(sizes[kept])[:, None]
+        mean = np.einsum("nkl,nl->nk", root, own[kept[0], 0] / np.sqrt(sizes[kept]))
+        return cls(asked, nodes, kept[0], weight[kept] / weight[kept].sum(), mean, root)
+
+    def drawn(self, place):
+        """The nodes and the node of each draw; where the gains say nothing of rho, each node with all values of it."""
+        node = self.node[place]
+        if len(self.asked.several):
+            return self.nodes, node
+        rho = _nodes((0, 1), N_NODES_OF_RHO)
+        tau_w, tau_u = (np.repeat(tau, len(rho)) for tau in (self.nodes.tau_w, self.nodes.tau_u))
+        return _Nodes(tau_w, tau_u, np.tile(rho, len(self.nodes.rho))), len(rho) * node + np.arange(len(node)) % len(
+            rho
+        )
 
     def log_density(self, gains, covariance):
-        """Log of the predictive density of the gains of one more LLM."""
+        """Log of the predictive density of the gains of one more LLM, of another vendor."""
         kept = np.flatnonzero(np.isfinite(gains))
         root, eye = self.root[:, kept], np.eye(len(kept))
-        tau_w, tau_u = self.tau_w[:, None, None], self.tau_u[:, None, None]
+        tau_w, tau_u = (tau[self.node, None, None] for tau in (self.nodes.tau_w, self.nodes.tau_u))
         total = root @ root.swapaxes(1, 2) + covariance[np.ix_(kept, kept)] + tau_w**2 * eye + tau_u**2
         apart = gains[kept] - self.mean[:, kept]
         distance = (apart * np.linalg.solve(total, apart[..., None])[..., 0]).sum(axis=1)
@@ -277,34 +401,27 @@ class _Grid:
         return largest + np.log(self.weight @ np.exp(log_each - largest))
 
 
-def _marginal(g, llms, design, tau_w, tau_u, tau_m):
-    """Log marginal likelihood (but for a constant) at all W, U and M values of the standard deviations, (W, U, M).
+def _marginal(asked, design, nodes, tau_m):
+    """Log marginal likelihood (but for a constant) at all nodes and M sizes of the means, (N, M).
 
-    With it the distribution of the coefficients of `design` (K, p): in the coordinates of `axes` (W, U, p, p) they have
-    precisions `sizes` (W, U, M, p) and means `own` (W, U, 1, p) / `sizes`.
+    With it the distribution of the coefficients of `design` (K, p): in the coordinates of `axes` (N, p, p) they have
+    precisions `sizes` (N, M, p) and means `own` (N, 1, p) / `sizes`. The variance of an LLM that is alone of its vendor
+    is not split: what it shares with others of it says nothing.
     """
-    is_asked, values = np.isfinite(g), np.nan_to_num(g)
-    vectors, variances = np.stack([one.vectors for one in llms]), np.stack([one.variances for one in llms])
-    is_vector = np.arange(g.shape[1]) < is_asked.sum(axis=1)[:, None]
-    weights = is_vector / (variances + tau_w[:, None, None] ** 2)  # (W, G, K)
-    inverse = (vectors * weights[:, :, None, :]) @ vectors.swapaxes(1, 2)
-    ones, own = inverse.sum(axis=-1), np.einsum("wgkl,gl->wgk", inverse, values)
-    total = ones.sum(axis=-1)[:, None]  # (W, 1, G)
-    shared = tau_u[:, None] ** 2 / (1 + tau_u[:, None] ** 2 * total)  # (W, U, G)
-    sums = own.sum(axis=-1)[:, None]
-    log_determinant = -np.log(np.where(is_vector, weights, 1)).sum(axis=(1, 2))[:, None]
-    log_determinant = log_determinant + np.log1p(tau_u[:, None] ** 2 * total).sum(axis=-1)
-    squares = (own * values).sum(axis=(1, 2))[:, None] - (shared * sums**2).sum(axis=-1)
-    loads, own = ones @ design, (own.sum(axis=1) @ design)[:, None] - (shared * sums) @ (ones @ design)
-    products = (loads[..., :, None] * loads[..., None, :]).reshape(*loads.shape[:2], -1)
-    size = design.shape[1]
-    lost = (shared @ products).reshape(*shared.shape[:2], size, size)
-    precision = (design.T @ inverse.sum(axis=1) @ design)[:, None] - lost
-    sizes, axes = np.linalg.eigh(precision)
-    own = np.einsum("...kl,...k->...l", axes, own)[:, :, None]
-    sizes = np.maximum(sizes, 0)[:, :, None] + 1 / tau_m[:, None] ** 2
+    several = asked.several
+    inverse, log_determinant = asked.precisions(nodes, 1 - nodes.rho[:, None] * several.any(axis=0))
+    own = np.einsum("ngkl,gl->ngk", inverse, asked.gains)
+    precision = np.tensordot(inverse, several.astype(float), (1, 1)).transpose(0, 3, 1, 2)
+    roots, log_more = nodes.roots(precision)
+    seen, loads = np.einsum("nqkl,nql->nqk", roots, several @ own), roots @ precision @ design
+    log_determinant = log_determinant.sum(axis=1) + log_more.sum(axis=1)
+    squares = (own * asked.gains).sum(axis=(1, 2)) - (seen**2).sum(axis=(1, 2))
+    own = own.sum(axis=1) @ design - np.einsum("nqkp,nqk->np", loads, seen)
+    sizes, axes = np.linalg.eigh(design.T @ inverse.sum(axis=1) @ design - (loads.swapaxes(-1, -2) @ loads).sum(axis=1))
+    own = np.einsum("nkl,nk->nl", axes, own)[:, None]
+    sizes = np.maximum(sizes, 0)[:, None] + 1 / tau_m[:, None] ** 2
     log_precision = np.log(sizes * tau_m[:, None] ** 2).sum(axis=-1)
-    likelihood = -0.5 * ((log_determinant + squares)[..., None] + log_precision - (own**2 / sizes).sum(axis=-1))
+    likelihood = -0.5 * ((log_determinant + squares)[:, None] + log_precision - (own**2 / sizes).sum(axis=-1))
     return likelihood, own, sizes, axes
 
 
@@ -328,10 +445,12 @@ def _scale(g, V):
     return scale if scale > 1e-9 * np.nanmax(np.abs(g)) else 0.0
 
 
-def _checked(gains, covariances):
+def _checked(gains, covariances, vendors):
     g, V = np.asarray(gains, float), np.asarray(covariances, float)
     if g.ndim != 2 or V.shape != (*g.shape, g.shape[1]):
         raise ValueError(f"need gains (G, K) and covariances (G, K, K), got {g.shape} and {V.shape}")
+    if len(vendors) != len(g):
+        raise ValueError(f"need the vendor of each LLM, got {len(vendors)} of {len(g)}")
     has_gain = np.isfinite(g)
     if not has_gain.any(axis=1).all():
         raise ValueError("an LLM has no gain at all; leave it out")

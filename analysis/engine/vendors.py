@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+UNLISTED = "unlisted"  # of LLMs that nobody listed, as macros/vendors_of.sql has it
+
 
 @dataclass(frozen=True)
 class CriterionByLlm:

@@ -240,7 +240,7 @@ def _llms_table(study, domain, goal):
 
 
 def _predictions_table(study, domain, title):
-    rows = study.in_order(study.rows("predictions", domain=domain, llm=None))
+    rows = study.in_order(study.rows("predictions", domain=domain, llm=None, vendor=None))
     rows = [row for goal in GOALS for row in rows if row["goal"] == goal and row["expected_loss"] is not None]
 
     def of_technique(cell):
@@ -257,12 +257,12 @@ def _predictions_table(study, domain, title):
         ("LLMs asked", whole("n_llms")),
     ]
     caption = Markup(
-        "{}: what to expect of an LLM that nobody asked, with its 95 % prediction interval, if it is like them. "
+        "{}: what to expect of an LLM of a new vendor, with its 95 % prediction interval, if it is like them. "
         "Expected losses and gains have the control that is named. P(best) is of the smallest loss in that LLM, no "
         "technique among the candidates: it adds up to 1 by each goal."
     ).format(title)
-    key, by = {"study": study.name, "domain": domain, "llm": None}, ("technique", "goal", "control")
-    name = f"{clean(domain)}: an LLM that nobody asked"
+    key = {"study": study.name, "domain": domain, "llm": None, "vendor": None}
+    by, name = ("technique", "goal", "control"), f"{clean(domain)}: an LLM of a new vendor"
     return table_of(study, caption, PREDICTIONS, key, by, rows, columns, name=name)
 
 

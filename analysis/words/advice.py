@@ -99,6 +99,11 @@ OUT_OF_REACH = (
     "“No difference” (within {margin}) is out of reach for {names}: {unit}s differ so much that the interval is wider "
     "than that."
 )
+FOR_ASKED = "For {llm}, its own trials drawn towards the other {noun}s: "
+FOR_FURTHER = "For {llm}, as one more LLM of {vendor}: "
+FOR_NEW = "For {llm}, as the first {noun} of its vendor: "
+FOR_ANY = "For {whom}, if it is like those asked: "
+NOT_PREDICTED = "What {whom} would gain cannot be predicted: {why}."
 IS_BEST = "{name} is the likeliest to be best (probability {p}{plain}). "
 OF_PLAIN = "; a plain prompt {p}"
 PLAIN_IS_BEST = "a plain prompt is the likeliest to be best (probability {p_plain}), of the techniques {name} ({p}). "
@@ -152,7 +157,7 @@ class Evidence:
     places, own, of_llms : list of dict
         Rows of `inference.decisions` over LLMs, of that LLM, and of each LLM, each with `name` and `control_name`.
     predictions : list of dict
-        Rows of `inference.predictions` of that LLM; of one that nobody asked where it has none.
+        Rows of `inference.predictions` of that LLM; where it has none of one more of its vendor, else of a new vendor.
     llms, without_baseline, unlisted : list of str
         Who was asked; of these, who has no baseline, and whose vendor nobody listed.
     vendors : dict of str to str
@@ -235,6 +240,11 @@ class Evidence:
     def unit(self):
         """What is a unit of a decision about others: simulated respondents have no vendors."""
         return "respondent" if self.is_simulated else "vendor"
+
+    @property
+    def one_more(self):
+        """Whom predictions are for where no LLM is asked about: simulated respondents have no vendors."""
+        return "one more respondent" if self.is_simulated else "an LLM of a new vendor"
 
     def of(self, *goals, comparison="control", own=False):
         """Rows of some goals that compare some LLM, by goal the smallest loss first; by default those that decide."""
@@ -981,15 +991,15 @@ def _predictions(evidence, leading):
         elif rows:
             few = any("too_few_llms" in codes_of(row) for row in rows)
             why = f"that takes {FIVE} {evidence.noun}s" if few else in_words(rows[0]["reason"])
-            yield f"What one more {evidence.noun} would gain cannot be predicted: {why}."
+            yield NOT_PREDICTED.format(whom=evidence.one_more, why=why)
             return
 
 
 def _prediction(evidence, goal, predictions, of_none):
     words = evidence.goals[goal]
     best = max(predictions, key=lambda row: (row["p_best_new_llm"] or 0, row["technique"]))
-    whom = f"For {evidence.llm or f'one more {evidence.noun} like these'}"
-    start = f"{whom}, its own trials drawn towards the other {evidence.noun}s: " if best["llm"] else f"{whom}: "
+    whose = FOR_ASKED if best["llm"] else FOR_FURTHER if best["vendor"] else FOR_NEW if evidence.llm else FOR_ANY
+    start = whose.format(llm=evidence.llm, noun=evidence.noun, vendor=best["vendor"], whom=evidence.one_more)
     plain = (of_none or {}).get("p_best_new_llm")
     if has_rivals(predictions) and best["p_best_new_llm"] is not None:
         is_plain = plain is not None and plain > best["p_best_new_llm"]

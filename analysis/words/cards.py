@@ -377,17 +377,17 @@ def _controls(study, domain):
 
 
 def _foretold(study, domain):
-    """Say what an LLM that nobody asked is most likely to be helped by, a plain prompt among the candidates."""
+    """Say what an LLM of a new vendor is most likely to be helped by, a plain prompt among the candidates."""
     goal = study.leading(domain)
-    rows = study.rows("predictions", domain=domain, goal=goal, llm=None)
+    rows = study.rows("predictions", domain=domain, goal=goal, llm=None, vendor=None)
     rows = [row for row in rows if row["p_best_new_llm"] is not None]
     if not rows:
         return
     best = max(rows, key=lambda row: (row["p_best_new_llm"], row["technique"]))
-    probability = {"scale": 100, "unit": "%", "table": PREDICTIONS, "by": PLACE}
+    probability = {"scale": 100, "unit": "%", "table": PREDICTIONS, "by": (*PLACE, "vendor")}
     numbers = {"is_best": Value(best, "p_best_new_llm", **probability)}
     text = (
-        "For an LLM that nobody asked, if it is like those asked, {technique} is the most likely to have the smallest "
+        "For an LLM of a new vendor, if it is like those asked, {technique} is the most likely to have the smallest "
         f"{goal} (P {{is_best}})"
     )
     if best["control"]:

@@ -148,6 +148,7 @@ REASONS = {
     "too_few_llms": "fewer than five LLMs were asked",
     "too_few_vendors": "the LLMs asked are of fewer than five vendors",
     "one_llm": "the trials of one LLM say little about another",
+    "one_vendor": "the LLMs asked are of one vendor, which says nothing of another",
     "zero_variance": "all its answers are the same, so that chance cannot be told from effect",
     "no_variance": "all answers of a cell are the same, so that nothing is sure of this LLM",
     "no_variance_to_correct": "some answers never vary, so that their noise could not be taken off the loss",

@@ -108,13 +108,27 @@ MEANINGS = (
     ),
     Meaning(
         "An LLM that nobody asked",
-        "the gain of one more LLM, and the place of each technique and a plain prompt in it",
+        "the gain of one LLM of a new vendor, or of one more of a vendor asked, and the place of each technique and a "
+        "plain prompt in it",
         "points of the loss; probabilities",
         "one model of all techniques that are held against one control",
         "95 % prediction interval; probabilities come true about as often as they say",
-        "gains of LLMs are normal, and LLMs are like those asked; LLMs of one vendor are taken for independent",
+        "gains of vendors and LLMs are normal, LLMs of every vendor differ as much, and LLMs are like those asked",
         "the table under “An LLM that nobody asked”",
-        {advice: ("IS_BEST", "OF_PLAIN", "PLAIN_IS_BEST", "EXPECTED", "SIMULATED_SAY_NOTHING")},
+        {
+            advice: (
+                "FOR_ANY",
+                "FOR_NEW",
+                "FOR_FURTHER",
+                "FOR_ASKED",
+                "IS_BEST",
+                "OF_PLAIN",
+                "PLAIN_IS_BEST",
+                "EXPECTED",
+                "NOT_PREDICTED",
+                "SIMULATED_SAY_NOTHING",
+            )
+        },
     ),
     Meaning(
         "What would settle it",

@@ -355,6 +355,39 @@ def test_what_is_expected_to_be_gained_and_to_be_lost_is_on_the_same_control():
     assert set(nothing["reason"]) == {"too_few_llms"}
 
 
+def test_a_further_llm_of_a_vendor_that_was_asked_is_foretold_by_that_vendor():
+    gains = (30, 28, 4, 8, 5, 6, 7)
+    rows = rows_of(gaining(*gains, random_control=gains))
+    of_vendors = {"l0": "V", "l1": "V", "l2": "W", "l3": "W", "l4": "unlisted", "l5": "unlisted"}
+    _, predictions = decided(rows, vendors=of_vendors, n_draws=2000)
+    of_goal = predictions[(predictions["goal"] == "gap") & (predictions["technique"] == "premortem")]
+    rows = {(row["llm"], row["vendor"]): row for row in of_goal.to_dict("records")}
+    # LLMs that share but that nobody listed them have no further one, nor has an LLM of its own
+    assert rows.keys() == {(None, None), (None, "V"), (None, "W"), ("l6", "l6"), *of_vendors.items()}
+    new, of_v, of_w = (rows[None, vendor] for vendor in (None, "V", "W"))
+    assert of_v["gain_low"] > of_w["gain"]
+    assert of_v["p_better_than_control"] > of_w["p_better_than_control"] > new["p_better_than_control"]
+    assert new["gain_low"] < of_w["gain_low"] < rows["l2", "W"]["gain_low"]
+    assert new["gain_high"] > of_w["gain_high"] > rows["l2", "W"]["gain_high"]
+    for _, of_llm in predictions[predictions["goal"] == "gap"].groupby(["llm", "vendor"], dropna=False):
+        assert of_llm["p_best_new_llm"].sum() == pytest.approx(1)
+
+
+def test_llms_of_one_vendor_foretell_one_more_of_it_and_none_of_a_new_vendor():
+    rows = rows_of(gaining(4, 8, 15, 10, 13, random_control=(5, 2, 7, 4, 6)))
+    places, predictions = decided(rows, vendors={f"l{i}": "V" for i in range(5)})
+    of_goal = predictions[(predictions["goal"] == "gap") & predictions["llm"].isna()]
+    of_new, of_one_more = (of_goal[of_goal["vendor"].isna() == is_new] for is_new in (True, False))
+    assert set(of_new["technique"]) == {"premortem", "random_control"}
+    assert (of_new["gain"].isna() & of_new["reason"].eq("one_vendor")).all()
+    assert set(of_one_more["technique"]) == {"premortem", "random_control", "no_technique"}
+    assert of_one_more["p_best_new_llm"].sum() == pytest.approx(1)
+    assert len(predictions[predictions["llm"].notna()]) == 3 * 3 * 5, "goals, techniques with none, LLMs"
+    over_llms = places[places["llm"].isna() & (places["goal"] == "gap")]
+    assert over_llms["p_best"].isna().all()
+    assert "one_vendor" in codes(one(over_llms, goal="gap", technique="no_technique"))
+
+
 def test_the_name_of_an_llm_changes_nothing_that_is_foretold_of_the_others():
     rows = rows_of(gaining(4, 8, 15, 10, 13, 2))
     renamed = rows.assign(llm=rows["llm"].replace("l0", "zz/last"))

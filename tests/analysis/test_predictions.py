@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special
+from scipy import linalg, special
 
 from analysis.engine import predictions
 from analysis.engine.predictions import Fit, fit, leave_one_out_log_score
@@ -25,33 +25,50 @@ def data_set(seed, n_llms=6, n_techniques=3, *, lacking=()):
     return gains, covariances
 
 
-def fitted(gains, covariances, *, n_draws=4000, seed=1):
-    return fit(gains, covariances, np.full(np.shape(gains), 30.0), n_draws=n_draws, rng=np.random.default_rng(seed))
+def fitted(gains, covariances, vendors=None, *, n_draws=4000, seed=1):
+    """The fit of LLMs of these vendors, or each of its own."""
+    losses, vendors = np.full(np.shape(gains), 30.0), np.arange(len(gains)) if vendors is None else vendors
+    return fit(gains, covariances, losses, vendors, n_draws=n_draws, rng=np.random.default_rng(seed))
 
 
-def log_density(gains, covariances, tau_w, tau_u, tau_m, design):
+def between(n_techniques, tau_w, tau_u):
+    return tau_w**2 * np.eye(n_techniques) + tau_u**2
+
+
+def dense(covariances, vendors, tau_w, tau_u, rho=0.0):
+    """The covariance of all gains, less what the means add, as one matrix, and that of LLMs' effects alone."""
+    alike = np.equal.outer(vendors, vendors)
+    n_llms, n_techniques = covariances.shape[:2]
+    effects = np.kron(rho * alike + (1 - rho) * np.eye(n_llms), between(n_techniques, tau_w, tau_u))
+    return effects + linalg.block_diag(*covariances), effects
+
+
+def log_density(gains, covariances, tau_w, tau_u, tau_m, design, rho=0.0, vendors=None):
     """Log density of every gain at once, by one dense covariance matrix."""
-    n_llms, n_techniques = gains.shape
-    everywhere = np.kron(np.ones((n_llms, 1)), design)
-    total = tau_m**2 * everywhere @ everywhere.T
-    for i in range(n_llms):
-        own = slice(i * n_techniques, (i + 1) * n_techniques)
-        total[own, own] += covariances[i] + tau_w**2 * np.eye(n_techniques) + tau_u**2
+    everywhere = np.kron(np.ones((len(gains), 1)), design)
+    vendors = np.arange(len(gains)) if vendors is None else vendors
+    total = tau_m**2 * everywhere @ everywhere.T + dense(covariances, vendors, tau_w, tau_u, rho)[0]
     kept = np.isfinite(gains.ravel())
     root = np.linalg.cholesky(2 * np.pi * total[np.ix_(kept, kept)])
     return -np.log(np.diag(root)).sum() - np.pi * (np.linalg.solve(root, gains.ravel()[kept]) ** 2).sum()
 
 
+def nodes(tau_w, tau_u, rho=(0.0,)):
+    """All combinations of some values, with rho the last to change."""
+    return predictions._Nodes(*(axis.ravel() for axis in np.meshgrid(tau_w, tau_u, rho, indexing="ij")))
+
+
 @pytest.mark.parametrize("design", [np.eye(3), np.ones((3, 1))])
-def test_a_node_weighs_as_much_as_the_density_of_all_gains(design):
+@pytest.mark.parametrize("vendors", [[0, 1, 2, 3, 4, 5], [0, 1, 0, 2, 1, 0], [0] * 6])
+def test_a_node_weighs_as_much_as_the_density_of_all_gains(design, vendors):
     gains, covariances = data_set(1, lacking=[(0, 1), (4, 0), (4, 2)])
-    llms = [predictions._Llm.of(*one) for one in zip(covariances, np.isfinite(gains), strict=True)]
-    taus = np.array([0.7, 6.0]), np.array([0.0, 2.0, 9.0]), np.array([3.0, 40.0])
-    found = predictions._marginal(gains, llms, design, *taus)[0]
+    at, sizes = nodes([0.7, 6.0], [0.0, 2.0, 9.0], [0.0, 0.3, 0.95]), np.array([3.0, 40.0])
+    found = predictions._marginal(predictions._Asked.of(gains, covariances, vendors), design, at, sizes)[0]
+    taus = zip(at.tau_w, at.tau_u, at.rho, strict=True)
     expected = np.array(
-        [[[log_density(gains, covariances, w, u, m, design) for m in taus[2]] for u in taus[1]] for w in taus[0]]
+        [[log_density(gains, covariances, w, u, m, design, rho, vendors) for m in sizes] for w, u, rho in taus]
     )
-    assert found - found[0, 0, 0] == pytest.approx(expected - expected[0, 0, 0])
+    assert found - found[0, 0] == pytest.approx(expected - expected[0, 0])
 
 
 def test_with_means_of_any_size_the_heaviest_node_is_the_anova_estimate():
@@ -60,30 +77,75 @@ def test_with_means_of_any_size_the_heaviest_node_is_the_anova_estimate():
     residual = gains - gains.mean(axis=0)
     within = ((residual - residual.mean(axis=1, keepdims=True)) ** 2).sum() / (11 * 3)
     between = 4 * (residual.mean(axis=1) ** 2).sum() / 11
-    llms = [predictions._Llm.of(np.zeros((4, 4)), np.ones(4, bool))] * 12
-    axes = np.linspace(2, 8, 241), np.linspace(2, 10, 321)
-    likelihood = predictions._marginal(gains, llms, np.eye(4), *axes, np.array([1e5]))[0][..., 0]
-    w, u = np.unravel_index(likelihood.argmax(), likelihood.shape)
-    assert (axes[0][w], axes[1][u]) == pytest.approx((np.sqrt(within), np.sqrt((between - within) / 4)), abs=0.026)
+    asked = predictions._Asked.of(gains, np.zeros((12, 4, 4)), range(12))
+    at = nodes(np.linspace(2, 8, 121), np.linspace(2, 10, 161))
+    heaviest = predictions._marginal(asked, np.eye(4), at, np.array([1e5]))[0].argmax()
+    assert (at.tau_w[heaviest], at.tau_u[heaviest]) == pytest.approx(
+        (np.sqrt(within), np.sqrt((between - within) / 4)), abs=0.05
+    )
 
 
 def test_an_llm_that_was_asked_is_drawn_as_the_closed_form_has_it():
     gains, covariances = data_set(3, lacking=[(1, 2)])
     covariances[0] = 4  # singular: all techniques owe their error to the control
     tau_w, tau_u, n_draws = 5.0, 3.0, 100_000
-    means = np.tile([10.0, 4.0, -2.0], (n_draws, 1))
-    llms = [predictions._Llm.of(*one) for one in zip(covariances, np.isfinite(gains), strict=True)]
-    effects = predictions._Effects(gains, gains, llms, np.full(n_draws, tau_w), np.full(n_draws, tau_u))
-    prior = tau_w**2 * np.eye(3) + tau_u**2
-    for llm in (0, 1):
-        kept = np.flatnonzero(np.isfinite(gains[llm]))
-        weights = prior[:, kept] @ np.linalg.inv(covariances[llm][np.ix_(kept, kept)] + prior[np.ix_(kept, kept)])
-        expected = means[0] + weights @ (gains[llm] - means[0])[kept]
-        deviations = np.sqrt(np.diag(prior - weights @ prior[kept]))
-        found = effects.predicted(means, llm, np.random.default_rng(4))
-        assert found.gain == pytest.approx(expected, abs=0.08)
-        assert found.gain_low == pytest.approx(expected - 1.96 * deviations, abs=0.15)
-        assert found.p_better_than_control == pytest.approx(special.ndtr(expected / deviations), abs=0.01)
+    means = np.array([10.0, 4.0, -2.0])
+    # neither the vendors' order nor which LLMs have several of them matters
+    for vendors, rho in ((range(6), 0.6), ([1, 0, 0, 1, 2, 1], 0.6), ([1, 0, 0, 1, 2, 1], 0.05)):
+        asked = predictions._Asked.of(gains, covariances, vendors)
+        node, drawn = np.zeros(n_draws, int), np.tile(means, (n_draws, 1))
+        effects = predictions._Effects(asked, gains, gains[0], nodes([tau_w], [tau_u], [rho]), node)
+        total, prior = dense(covariances, vendors, tau_w, tau_u, rho)
+        kept = np.isfinite(gains.ravel())
+        total = total[np.ix_(kept, kept)]
+        for llm in (0, 1, 4):
+            own = slice(3 * llm, 3 * llm + 3)
+            shared = np.kron(rho * np.equal(vendors, vendors[llm]), between(3, tau_w, tau_u))
+            for found, loads in (
+                (effects.predicted(drawn, llm, np.random.default_rng(4)), prior[own, kept]),
+                (effects.further(drawn, asked.vendors[llm], np.random.default_rng(4)), shared[:, kept]),
+            ):
+                weights = loads @ np.linalg.inv(total)
+                expected = means + weights @ (gains - means).ravel()[kept]
+                deviations = np.sqrt(np.diag(between(3, tau_w, tau_u) - weights @ loads.T))
+                assert found.gain == pytest.approx(expected, abs=0.08)
+                assert found.gain_low == pytest.approx(expected - 1.96 * deviations, abs=0.15)
+                assert found.p_better_than_control == pytest.approx(special.ndtr(expected / deviations), abs=0.01)
+
+
+def test_vendors_of_one_llm_each_foretell_as_llms_alone_did():
+    gains, covariances = data_set(3, 7, lacking=[(1, 2)])
+    found = fitted(gains, covariances, list("gfedcba"), n_draws=400_000)
+    one = found.asked(1, rng=np.random.default_rng(1))
+    # recorded when there were no vendors, with as many draws
+    assert found.between_sd == pytest.approx(9.136499, rel=1e-6)
+    assert found.new.gain == pytest.approx([7.2933, 0.0926, -1.7559], abs=0.05)
+    assert found.new.gain_low == pytest.approx([-13.1158, -19.8223, -21.7826], abs=0.2)
+    assert found.new.p_best == pytest.approx([0.6333, 0.129, 0.0878, 0.1499], abs=0.005)
+    assert one.gain == pytest.approx([0.998, -8.8928, -6.8818], abs=0.05)
+    assert one.gain_high == pytest.approx([5.5304, -2.3422, 9.7521], abs=0.2)
+
+
+def test_of_one_technique_and_gains_without_noise_the_posterior_is_a_sum_over_one_line():
+    # two vendors of two LLMs and one of one: gains 1, 3, 11, 13 and 5
+    gains, vendors = np.array([1.0, 3, 11, 13, 5])[:, None], ["a", "a", "b", "b", "c"]
+    covariances = np.full((5, 1, 1), 1e-6)
+    scale, size = gains.std(ddof=1), max(gains.std(ddof=1), np.sqrt((gains**2).mean()))
+    at = (np.arange(24) + 0.5) / 24
+    logs, of_a, of_new = [], [], []
+    for tau in scale * np.tan(np.pi / 2 * at):
+        for rho in at:
+            total, _ = dense(covariances, vendors, tau, 0.0, rho)
+            for tau_m in size * np.tan(np.pi / 2 * at[::4]):
+                logs.append(log_density(gains, covariances, tau, 0.0, tau_m, np.ones((1, 1)), rho, vendors))
+                weights = np.linalg.solve(total + tau_m**2, gains[:, 0])
+                of_new.append(tau_m**2 * weights.sum())
+                of_a.append(of_new[-1] + rho * tau**2 * weights[:2].sum())
+    found = fitted(gains, covariances, vendors, n_draws=40_000)
+    posterior = special.softmax(logs)
+    assert found.new.gain == pytest.approx([posterior @ of_new], abs=0.25)
+    assert found.further(1, rng=np.random.default_rng(1)).gain == pytest.approx([posterior @ of_a], abs=0.25)
+    assert posterior @ of_a < posterior @ of_new - 1.5
 
 
 def test_the_mean_over_llms_is_that_of_the_sums_over_a_wide_grid():
@@ -110,24 +172,32 @@ def test_the_mean_over_llms_is_that_of_the_sums_over_a_wide_grid():
     assert found.means.mean(axis=0) == pytest.approx(np.average(means, axis=0, weights=weights), abs=0.1)
 
 
-def test_the_log_score_is_the_density_of_an_llm_given_the_others():
+@pytest.mark.parametrize("vendors", [[0, 1, 2, 3, 4], [0, 1, 2, 1, 0]])
+def test_the_log_score_is_the_density_of_an_llm_given_those_of_other_vendors(vendors):
     gains, covariances = data_set(6, 5, 2)
-    found = leave_one_out_log_score(gains, covariances)
+    vendors = np.array(vendors)
+    found = leave_one_out_log_score(gains, covariances, vendors)
     for score, design in zip(found, (np.eye(2), np.ones((2, 1))), strict=True):
         expected = []
-        for left_out in range(5):
-            rest = np.arange(5) != left_out
+        for vendor in range(vendors.max() + 1):
+            rest = vendors != vendor
             scale = np.sqrt(gains[rest].var(axis=0, ddof=1).mean())
             size = max(scale, np.sqrt((gains[rest] ** 2).mean()))
             places = np.tan(np.pi / 2 * (np.arange(8) + 0.5) / 8)
-            nodes = [(scale * w, scale * u, size * m) for w in places for u in places for m in places]
-            logs = [[log_density(gains[who], covariances[who], *node, design) for node in nodes] for who in (rest, ...)]
-            expected.append(special.logsumexp(logs[1]) - special.logsumexp(logs[0]))
+            taus = [(scale * w, scale * u, size * m) for w in places for u in places for m in places]
+            shares = (0.2, 0.5, 0.8) if len(set(vendors[rest])) < rest.sum() else (0.0,)
+
+            def log_densities(who, taus=taus, shares=shares, design=design):
+                of = gains[who], covariances[who]
+                return [log_density(*of, *tau, design, rho, vendors[who]) for tau in taus for rho in shares]
+
+            with_it = [special.logsumexp(log_densities([*np.flatnonzero(rest), i])) for i in np.flatnonzero(~rest)]
+            expected.append(np.mean(with_it) - special.logsumexp(log_densities(np.flatnonzero(rest))))
         assert score == pytest.approx(np.mean(expected), abs=0.03)
 
 
 def test_techniques_that_differ_foretell_an_llm_better_than_techniques_alike():
-    apart, alike = leave_one_out_log_score(*data_set(7, 10, 4))
+    apart, alike = leave_one_out_log_score(*data_set(7, 10, 4), range(10))
     assert apart > alike + 1
 
 
@@ -222,9 +292,59 @@ def test_a_control_that_was_not_asked_loses_as_it_does_in_the_other_llms():
     gains = np.vstack([gains, [5, np.nan]])
     losses = np.column_stack([20 + np.arange(6.0), 20 + 10 * np.arange(6.0)])
     losses[5, 1] = np.nan
-    found = fit(gains, covariances[[0, 1, 2, 3, 4, 0]], losses, n_draws=100, rng=np.random.default_rng(1))
+    found = fit(gains, covariances[[0, 1, 2, 3, 4, 0]], losses, range(6), n_draws=100, rng=np.random.default_rng(1))
     assert found.new.control_loss == pytest.approx([22.5, 40])
     assert found.asked(5, rng=np.random.default_rng(1)).control_loss == pytest.approx([25, 40])
+
+
+def test_the_control_of_a_further_llm_loses_what_it_does_for_its_vendor_and_for_others():
+    gains, covariances = data_set(10, 6, 2)
+    losses = np.full((6, 2), 20.0) + 30 * (np.arange(6) < 2)[:, None]
+    for vendors, low, high in (([0, 0, 1, 1, 2, 2], 35, 49), ([0, 1, 2, 3, 4, 5], 39, 41)):
+        found = fit(gains, covariances, losses, vendors, n_draws=400, rng=np.random.default_rng(1))
+        loss = found.further(0, rng=np.random.default_rng(1)).control_loss
+        assert found.new.control_loss == pytest.approx([30, 30])
+        assert ((low < loss) & (loss < high)).all()
+    alone = fit(gains, covariances, losses, [0] * 6, n_draws=400, rng=np.random.default_rng(1))
+    assert alone.further(0, rng=np.random.default_rng(1)).control_loss == pytest.approx([30, 30])
+
+
+@pytest.mark.parametrize("rho", [0.0, 1.0])
+def test_a_vendor_tells_of_its_further_llm_what_its_llms_have_in_common(rho):
+    rng = np.random.default_rng(4)
+    vendors = np.repeat(np.arange(8), 4)
+    of_vendor, own = rng.normal(0, 10, (8, 1))[vendors], rng.normal(0, 10, (32, 1))
+    gains = np.sqrt(rho) * of_vendor + np.sqrt(1 - rho) * own + rng.normal(0, 1, (32, 2))
+    found = fitted(gains, np.tile(np.eye(2), (32, 1, 1)), vendors)
+    further = [found.further(4 * q, rng=np.random.default_rng(q)) for q in range(8)]
+    spread = np.std([one.gain for one in further], axis=0) / np.std(gains[::4], axis=0)
+    width = np.mean([one.gain_high - one.gain_low for one in further]) / (found.new.gain_high - found.new.gain_low)
+    if rho:
+        assert (spread > 0.9).all()
+        assert (width < 0.3).all()
+    else:
+        assert (spread < 0.5).all()
+        assert (width > 0.8).all()
+
+
+def test_ten_llms_of_five_vendors_that_say_the_same_twice_tell_no_more_of_the_mean_than_five():
+    gains, covariances = data_set(15, 5, 2)
+    of_ten = np.repeat(gains, 2, axis=0), np.repeat(covariances / 100, 2, axis=0)
+    apart, found = fitted(*of_ten), fitted(*of_ten, np.arange(10) // 2)
+    five = fitted(gains, covariances / 200)
+    assert (found.means.std(axis=0) > 1.25 * apart.means.std(axis=0)).all()
+    assert found.means.std(axis=0) == pytest.approx(five.means.std(axis=0), rel=0.2)
+
+
+def test_llms_of_one_vendor_tell_of_another_of_it_and_of_no_other_vendor():
+    gains, covariances = data_set(14, 6, 2)
+    found = fitted(gains, covariances, ["a"] * 6)
+    assert (found.reason, found.new) == ("one_vendor", None)
+    further = found.further(0, rng=np.random.default_rng(1))
+    assert further.gain == pytest.approx(gains.mean(axis=0), abs=5)
+    asked = found.asked(0, rng=np.random.default_rng(1))
+    assert (asked.gain_high - asked.gain_low < further.gain_high - further.gain_low).all()
+    assert leave_one_out_log_score(gains, covariances, ["a", "b"] * 3) == (None, None)
 
 
 def test_techniques_that_surely_gain_or_lose_put_no_technique_last_or_first():
@@ -243,7 +363,7 @@ def test_techniques_that_surely_gain_or_lose_put_no_technique_last_or_first():
 def test_fewer_than_five_llms_foretell_nothing(n_llms):
     gains, covariances = np.ones((n_llms, 2)), np.ones((n_llms, 2, 2))
     assert fitted(gains, covariances) == Fit(n_llms, reason="too_few_llms")
-    assert leave_one_out_log_score(gains, covariances) == (None, None)
+    assert leave_one_out_log_score(gains, covariances, range(n_llms)) == (None, None)
 
 
 def test_a_technique_of_four_llms_foretells_nothing():
@@ -255,7 +375,7 @@ def test_llms_without_any_variance_foretell_nothing():
     gains[0, 0] = 0.3
     assert fitted(gains, np.zeros((6, 2, 2))).reason == "zero_variance"
     assert fitted(np.zeros((6, 2)), np.zeros((6, 2, 2))).reason == "zero_variance"
-    assert leave_one_out_log_score(gains, np.zeros((6, 2, 2))) == (None, None)
+    assert leave_one_out_log_score(gains, np.zeros((6, 2, 2)), range(6)) == (None, None)
 
 
 @pytest.mark.parametrize("n_techniques", [1, 3])
@@ -283,11 +403,12 @@ def test_gains_that_are_alike_leave_only_what_trials_leave_open():
         (np.ones((6, 2)), np.ones((6, 2, 2)), np.ones((5, 2)), "control's loss"),
         (np.vstack([np.ones((6, 2)), [[np.nan] * 2]]), np.ones((7, 2, 2)), np.ones((7, 2)), "no gain at all"),
         (np.ones((6, 2)), np.full((6, 2, 2), np.nan), np.ones((6, 2)), "no sampling covariance"),
+        (np.ones((5, 2)), np.ones((5, 2, 2)), np.ones((5, 2)), "vendor of each LLM, got 6 of 5"),
     ],
 )
 def test_arrays_that_do_not_fit_are_told_so(gains, covariances, losses, says):
     with pytest.raises(ValueError, match=says):
-        fit(gains, covariances, losses, rng=np.random.default_rng(1))
+        fit(gains, covariances, losses, range(6 + (len(gains) == 7)), rng=np.random.default_rng(1))
 
 
 def test_the_simulated_trials_have_the_covariance_that_is_given_to_the_fit():

@@ -92,7 +92,9 @@ def ask(tmp_path, monkeypatch, capsys):
         path.unlink(missing_ok=True)
         with contextlib.closing(duckdb.connect(str(path))) as warehouse:
             tables = words(leading or biases[0]["measure"]) | {
+                "seeds.llms": [],
                 "seeds.llm_aliases": [{"alias": "other", "llm": "vendor/other"}],
+                "seeds.routers": [],
                 "marts.trials": [ASKED_OTHER | {"source": source} for source in sources],
                 "marts.effects": [],
                 "marts.technique_costs": [],

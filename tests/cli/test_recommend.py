@@ -100,7 +100,8 @@ def places(of, *, n_llms=6, llm=None, reason=None, **more):
 def prediction(technique, p_best, **more):
     return {
         "paradigm": "anchoring", "technique": technique, "name": NAMES[technique], "goal": "displacement", "llm": None,
-        "control": "no_technique", "expected_loss": 20.5, "gain": 12.2, "gain_low": -3.4, "gain_high": 27.8,
+        "vendor": None, "control": "no_technique", "expected_loss": 20.5, "gain": 12.2, "gain_low": -3.4,
+        "gain_high": 27.8,
         "p_better_than_control": 0.91, "p_best_new_llm": p_best, "reason": None, **more,
     }  # fmt: skip
 
@@ -137,10 +138,16 @@ def made_once(tmp_path_factory):
         insert(made, "seeds.llm_aliases", alias="a-alias", llm="vendor/a")
         for llm, vendor in VENDORS.items():
             insert(made, "intermediate.int_vendors", llm=llm, vendor=vendor, is_listed=True)
+        insert(made, "seeds.llms", llm="vendor/h", vendor="Maker A")
+        insert(made, "seeds.routers", router="openrouter")
         for technique, name in NAMES.items():
             insert(made, "seeds.techniques", technique=technique, display_name=name)
         for study, source, n in (("real", "recorded", 2), ("pretended", "simulated", 9)):
             for domain, of, llms in (("split", SPLIT, LLMS), ("calm", CALM, LLMS), ("few", FEW, LLMS[:2])):
+                if len(llms) > 2:
+                    for row in (prediction("sacd", 0.7), prediction("devils_advocate", 0.2), of_no_technique(0.1)):
+                        del row["name"]
+                        insert(made, "inference.predictions", study=study, domain=domain, **row | {"vendor": "Maker A"})
                 for llm in (None, *llms):
                     for _ in range(n if llm else 0):
                         insert_trial(made, study, domain, llm, source)
@@ -149,12 +156,14 @@ def made_once(tmp_path_factory):
                         row = {key: row[key] for key in row if key not in ("name", "control_name")}
                         insert(made, "inference.decisions", **row)
                     for technique, p_best in (("sacd", 0.1), ("devils_advocate", 0.8)):
-                        row = prediction(technique, p_best, study=study, domain=domain, llm=llm)
+                        row = prediction(
+                            technique, p_best, study=study, domain=domain, llm=llm, vendor=VENDORS.get(llm)
+                        )
                         if len(llms) > 2:
                             del row["name"]
                             insert(made, "inference.predictions", **row)
                     if len(llms) > 2:
-                        row = of_no_technique(0.1, study=study, domain=domain, llm=llm)
+                        row = of_no_technique(0.1, study=study, domain=domain, llm=llm, vendor=VENDORS.get(llm))
                         del row["name"]
                         insert(made, "inference.predictions", **row)
         insert_trial(made, "pretended", "invented", "vendor/a", "simulated")
@@ -508,6 +517,27 @@ def test_a_new_llm_gets_the_prediction_and_the_study_that_would_ask_it(ask, gold
     found = json.loads(ask("--domain", "split", "--llm", "some/unknown", "--json"))
     assert (found["is_asked"], {row["llm"] for row in found["predictions"]}) == (False, {None})
     assert {row["llm"] for row in found["decisions"]} == {None}
+    assert {row["vendor"] for row in found["predictions"]} == {None}
+
+
+@pytest.mark.parametrize("llm", ["vendor/h", "openrouter/vendor/h"])
+def test_a_new_llm_of_a_vendor_that_was_asked_gets_the_prediction_for_that_vendor(ask, golden, llm):
+    out = ask("--domain", "split", "--llm", llm)
+    golden(out, f"For {llm}, as one more LLM of Maker A", "SACD", "0.70")
+    found = json.loads(ask("--domain", "split", "--llm", llm, "--json"))
+    assert {(row["llm"], row["vendor"]) for row in found["predictions"]} == {(None, "Maker A")}
+
+
+def test_without_an_llm_the_prediction_is_for_a_new_vendor(ask, golden):
+    golden(
+        ask("--domain", "split", "--why"),
+        "For an LLM of a new vendor, if it is like those asked",
+        "an LLM of a new vendor",
+    )
+    found = json.loads(ask("--domain", "split", "--json"))
+    assert {(row["llm"], row["vendor"]) for row in found["predictions"]} == {(None, None)}
+    of_one = [prediction("sacd", None, gain=None, reason="one_vendor")]
+    golden(said("prediction", places=places(FEW, n_llms=2), predictions=of_one), "one vendor")
 
 
 def test_a_new_llm_whose_name_is_like_one_that_was_asked_is_told(ask, golden):

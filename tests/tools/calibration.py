@@ -1,7 +1,8 @@
 """`make coverage`: do probabilities of `inference.predictions` and `p_best` come true as often as they say.
 
 In each data set the mean gains of four techniques are drawn from a population of plausible ones, the gains of 5, 10 or
-20 LLMs around them, and what trials make of those; `fit` sees only the last.
+20 LLMs around them, and what trials make of those; `fit` sees only the last. Then ten LLMs of five vendors, or two,
+that share a part of what LLMs differ by: what is said of an LLM of a new vendor, and of one more of a vendor asked.
 """
 
 import os
@@ -26,28 +27,53 @@ SD_OF_MEANS = 8.0
 SHARED_SD, OWN_SD = (5, 10), (4, 8)  # of LLMs, in pp
 TRIALS_SD = (0.7, 2.8)  # of the control, and of each technique: together 1 to 4 pp
 STATED = ("p_best", "p_better_than_control", "p_best_new_llm")
+OF_VENDORS = ((5, 0.0), (5, 0.3), (5, 0.6), (2, 0.0), (2, 0.3), (2, 0.6))  # how many, and the share between them
+N_OF_VENDORS = 1000  # data sets
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """What is measured, shapes (G, K) and (G, K, K), and the truth: mean gains and a new LLM's gains, shape (K,)."""
+    """What is measured, shapes (G, K) and (G, K, K), of whom, and the truth, of shape (K,).
+
+    That is the mean gains, and the gains of an LLM of a new vendor and of a further one of the first vendor.
+    """
 
     gains: np.ndarray
     covariances: np.ndarray
+    vendors: np.ndarray
     means: np.ndarray
     new: np.ndarray
+    further: np.ndarray
 
 
-def simulated(n_llms, rng, *, sd_of_means=SD_OF_MEANS):
-    """Draw a population, one LLM more than are asked, and the trials of those that are."""
+def simulated(n_llms, rng, *, sd_of_means=SD_OF_MEANS, n_vendors=None, rho=0.0):
+    """Draw a population, two LLMs more than are asked, and the trials of those that are."""
+    n_vendors = n_vendors or n_llms
     means = rng.normal(0, sd_of_means, N_TECHNIQUES)
     shared, own = rng.uniform(*SHARED_SD), rng.uniform(*OWN_SD)
-    true = means + rng.normal(0, shared, (n_llms + 1, 1)) + rng.normal(0, own, (n_llms + 1, N_TECHNIQUES))
+    vendors = np.append(np.arange(n_llms) % n_vendors, [n_vendors, 0])
+    of_vendors, of_llms = (
+        rng.normal(0, shared, (n, 1)) + rng.normal(0, own, (n, N_TECHNIQUES)) for n in (n_vendors + 1, n_llms + 2)
+    )
+    *true, new, further = means + np.sqrt(rho) * of_vendors[vendors] + np.sqrt(1 - rho) * of_llms
     control = rng.uniform(*TRIALS_SD, (n_llms, 1))
     technique = rng.uniform(*TRIALS_SD, (n_llms, N_TECHNIQUES))
-    gains = true[1:] + rng.normal(0, control) + rng.normal(0, technique)
+    gains = true + rng.normal(0, control) + rng.normal(0, technique)
     covariances = control[:, :, None] ** 2 + technique[:, :, None] ** 2 * np.eye(N_TECHNIQUES)
-    return DataSet(gains, covariances, means, true[0])
+    return DataSet(gains, covariances, vendors[:n_llms], means, new, further)
+
+
+def fitted_to(data, vendors, rng):
+    """Fit the gains of LLMs of these vendors."""
+    return fit(data.gains, data.covariances, np.zeros_like(data.gains), vendors, n_draws=N_DRAWS, rng=rng)
+
+
+def foretold(prediction, truth):
+    """P(better) and 95 % beside whether an LLM gains, and whether the interval holds that, shapes (K, 2)."""
+    is_held = (prediction.gain_low <= truth) & (truth <= prediction.gain_high)
+    return np.column_stack([prediction.p_better_than_control, truth > 0]), np.column_stack(
+        [np.full(N_TECHNIQUES, 0.95), is_held]
+    )
 
 
 def events(n_llms, n_data_sets, rng, *, sd_of_means=SD_OF_MEANS):
@@ -56,19 +82,31 @@ def events(n_llms, n_data_sets, rng, *, sd_of_means=SD_OF_MEANS):
     held = []
     for _ in range(n_data_sets):
         data = simulated(n_llms, rng, sd_of_means=sd_of_means)
-        fitted = fit(data.gains, data.covariances, np.zeros_like(data.gains), n_draws=N_DRAWS, rng=rng)
-        new = fitted.new
+        fitted = fitted_to(data, data.vendors, rng)
         # no technique is a candidate too, and gains nothing
         means, gains = np.append(data.means, 0.0), np.append(data.new, 0.0)
-        truths = means == means.max(), data.new > 0, gains == gains.max()
-        for name, stated, truth in zip(
-            STATED, (fitted.p_best, new.p_better_than_control, new.p_best), truths, strict=True
-        ):
-            found[name].append(np.column_stack([stated, truth]))
-        held.append(
-            np.column_stack([np.full(N_TECHNIQUES, 0.95), (new.gain_low <= data.new) & (data.new <= new.gain_high)])
-        )
+        better, is_held = foretold(fitted.new, data.new)
+        found["p_best"].append(np.column_stack([fitted.p_best, means == means.max()]))
+        found["p_better_than_control"].append(better)
+        found["p_best_new_llm"].append(np.column_stack([fitted.new.p_best, gains == gains.max()]))
+        held.append(is_held)
     return {name: np.concatenate(rows) for name, rows in found.items()} | {"prediction interval": np.concatenate(held)}
+
+
+def of_vendors(n_vendors, rho, *, n_data_sets=N_OF_VENDORS):
+    """What was stated of ten LLMs of some vendors and whether it was true, as of `foretold`, by how it was stated."""
+    rng, found = np.random.default_rng([SEED, n_vendors, int(100 * rho)]), {}
+    for _ in range(n_data_sets):
+        data = simulated(10, rng, n_vendors=n_vendors, rho=rho)
+        apart, fitted = (fitted_to(data, vendors, rng) for vendors in (np.arange(10), data.vendors))
+        for stated, prediction, truth in (
+            ("new vendor, LLMs apart", apart.new, data.new),
+            ("new vendor", fitted.new, data.new),
+            ("further LLM, as of a new vendor, apart", apart.new, data.further),
+            ("further LLM", fitted.further(0, rng=rng), data.further),
+        ):
+            found.setdefault(stated, []).append(foretold(prediction, truth))
+    return {stated: [np.concatenate(rows) for rows in zip(*each, strict=True)] for stated, each in found.items()}
 
 
 def share_true(rows, low, high):
@@ -107,5 +145,28 @@ def calibration(*, n_data_sets=N_DATA_SETS, sd_of_means=SD_OF_MEANS):
     return is_calibrated
 
 
+def calibration_of_vendors():
+    """Print how often intervals hold and P(better) above .75 comes true, LLMs taken apart and by vendor."""
+    print(
+        f"\nTen LLMs of some vendors, {N_OF_VENDORS:,} data sets each: intervals hold, in %; P(better) and true share"
+    )
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        for (n_vendors, rho), found in zip(
+            OF_VENDORS, pool.map(of_vendors, *zip(*OF_VENDORS, strict=True)), strict=True
+        ):
+            for stated, (better, is_held) in found.items():
+                bins = "".join(
+                    f"  {low:.3f}-{high:.3f} {n:>5} {share:.3f}"
+                    for low, high in BINS
+                    for n, share in [share_true(better, low, high)]
+                )
+                print(
+                    f"{n_vendors} vendors, share {rho:.1f}  {stated:40}{100 * is_held[:, 1].mean():5.1f}{bins}",
+                    flush=True,
+                )
+
+
 if __name__ == "__main__":
-    raise SystemExit(0 if calibration() else 1)
+    is_calibrated = calibration()
+    calibration_of_vendors()
+    raise SystemExit(0 if is_calibrated else 1)

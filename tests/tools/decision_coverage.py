@@ -343,14 +343,14 @@ def show_panels(n_datasets):
 
 
 def show_log_scores(responses):
-    """Print how well the gains of an LLM that is left out are foretold, with techniques apart and alike."""
-    print("\nJudicial trials, each LLM left out once: mean log score, techniques apart and every technique alike.")
+    """Print how well the gains of LLMs of a vendor that is left out are foretold, with techniques apart and alike."""
+    print("\nJudicial trials, each vendor left out once: mean log score, techniques apart and every technique alike.")
     domain = DomainLosses(responses)
     pairs = [Comparison(name, "sacd_initial" if name == "sacd" else CONTROL, "control", False) for name in RANKED]
     for goal in GOALS:
         gains = {pair.technique: domain.compared(goal, pair.technique, pair.control) for pair in pairs}
         fitted = Fitted(gains, partial(np.random.default_rng, SEED), n_draws=10)
-        apart, alike = leave_one_out_log_score(fitted.values, fitted.covariances)
+        apart, alike = leave_one_out_log_score(fitted.values, fitted.covariances, fitted.vendors)
         print(f"  {goal:<13}{apart:.2f}  {alike:.2f}", flush=True)
 
 
