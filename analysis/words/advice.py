@@ -101,7 +101,7 @@ OUT_OF_REACH = (
 )
 FOR_ASKED = "For {llm}, its own trials drawn towards the other {noun}s: "
 FOR_FURTHER = "For {llm}, as one more LLM of {vendor}: "
-FOR_NEW = "For {llm}, as the first {noun} of its vendor: "
+FOR_NEW = "For {llm}, as an {noun} of a vendor that nobody asked: "
 FOR_ANY = "For {whom}, if it is like those asked: "
 NOT_PREDICTED = "What {whom} would gain cannot be predicted: {why}."
 IS_BEST = "{name} is the likeliest to be best (probability {p}{plain}). "
