@@ -14,7 +14,7 @@ from analysis.methods.crossed_effects import Arm, entering
 DECLARED = """study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from,
     relative_to, goals"""
 PAIRS = "study, paradigm, arm, arm_b"
-LABELLED = """study, paradigm, llm, technique, vignette, item, arm, is_flagged, source_label, answer_label"""
+LABELLED = "study, paradigm, llm, technique, vignette, item, arm, is_flagged, source_label, answer_label"
 PROMPTS = "study, paradigm, domain, baseline_prompt"
 COUNTS = ["n_asked", "n_trials", "sum_of_values", "sum_of_squares"]
 RECOMMENDED = {"row_set": "accepted", "weighting": "llm"}
@@ -144,7 +144,7 @@ class Grid:
             np.array([place for place, (name, _) in enumerate(self.units) if name == vignette])
             for vignette in self.vignettes
         ]
-        self._arms = {arm: self._array(of_arm, COUNTS) for arm, of_arm in rows.groupby("arm", sort=True)}
+        self._arms = {arm: self._array(of_arm) for arm, of_arm in rows.groupby("arm", sort=True)}
         if base is not None:
             self._take_in_percent_of(base)
 
@@ -176,29 +176,31 @@ class Grid:
         Grid
         """
         made, items = copy(self), np.array([item for _, item in self.units])
+        labels = pd.Index(judging.labels)
         made._arms = {arm: of_arm.copy() for arm, of_arm in self._arms.items()}
         for arm, of_arm in made._arms.items():
             here = framings[framings["arm"] == arm]
-            pairs = [
-                [here[(here["source_label"] == source) & (here["answer_label"] == answer)] for answer in judging.labels]
-                for source in judging.labels
-            ]
-            n = np.array([[self._array(of_pair, ["n_trials"])[0] for of_pair in of_source] for of_source in pairs])
+            of_labels = (labels.get_indexer(here[name]) for name in ("source_label", "answer_label"))
+            n = np.zeros((len(labels), len(labels), *of_arm.shape[1:]))
+            np.add.at(n, (*of_labels, *self._places(here)), here["n_trials"])
             for places in self.of_vignette:
                 of_arm[2:, ..., places] = judging.without_errors(n[..., places], items[places])
         return made
 
-    def _array(self, rows, columns):
+    def _array(self, rows):
+        filled = np.zeros((len(COUNTS), len(self.techniques), len(self.llms), len(self.units)))
+        place = self._places(rows)
+        for number, name in enumerate(COUNTS):
+            np.add.at(filled[number], place, rows[name])
+        return filled
+
+    def _places(self, rows):
         units = pd.MultiIndex.from_tuples(self.units)
-        filled = np.zeros((len(columns), len(self.techniques), len(self.llms), len(self.units)))
-        place = (
+        return (
             pd.Index(self.techniques).get_indexer(rows["technique"]),
             pd.Index(self.llms).get_indexer(rows["llm"]),
             units.get_indexer(pd.MultiIndex.from_arrays([rows["vignette"], rows["item"].fillna("")])),
         )
-        for number, name in enumerate(columns):
-            np.add.at(filled[number], place, rows[name])
-        return filled
 
     def arm(self, name):
         """Return an arm, of which all is 0 where it was not asked.

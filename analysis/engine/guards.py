@@ -139,8 +139,7 @@ def stood(row, gains, basis):
     first, n_reversed = _change_of_bias(row, gains, basis)
     changed = taken_back(row, first)
     codes = [first] if changed or first == REVERSED else []
-    judged = why_judged(basis)
-    if judged:
+    if judged := why_judged(basis):
         changed |= taken_back(row | changed, JUDGED)
     codes += judged
     return row | changed | {"n_reversed": n_reversed} | ({"certainty": WITHHELD} if changed else {}), codes

@@ -112,6 +112,7 @@ def test_an_answer_counts_by_its_two_labels_and_each_item_has_what_its_text_says
     assert squares[0, 0] == pytest.approx((of_first**2).sum(), abs=1e-4)
 
 
+@pytest.mark.slow("simulates 80 studies of ten LLMs")
 def test_decisions_hold_as_often_as_they_say():
     found = judge_coverage.decided(judge_coverage.smaller, 120, 0.9, np.random.default_rng(5), n_datasets=40)
     assert found["held"] >= 90
