@@ -166,7 +166,8 @@ def retold():
     )
     contrasts = pd.DataFrame([{"study": "s", "paradigm": "retelling", "arm": "asked", "arm_b": None}])
     paradigms = pd.DataFrame(paradigms).assign(reference=None, is_share=False)
-    return outcomes, curves, answered(counts, paradigms, contrasts, controls=controls)
+    of_judges = None, pd.DataFrame(judged).assign(correct=None)
+    return outcomes, curves, answered(counts, paradigms, contrasts, controls=controls, judged=of_judges)
 
 
 def test_a_measure_has_as_many_rows_as_it_has_instruments(retold):

@@ -65,7 +65,7 @@ def content(warehouse_in, tmp_path_factory, folder):
     warehouse.bais("collect", STUDY.study)
     warehouse.said_of_page = warehouse.bais("collect", folder / "own-texts.yaml")
     warehouse.bais("collect", folder / "own-facts.yaml")
-    tables = ("+framing_changes", "+fact_checks", "+outcomes")
+    tables = ("+framing_changes", "+fact_checks", "+outcomes", "+decisions")
     warehouse.dbt("--quiet", "build", "--select", *tables, "--exclude-resource-type", "unit_test", "test")
     return warehouse
 
@@ -106,6 +106,19 @@ def test_over_all_llms_too_a_technique_changes_the_framing_as_often_as_is_stated
         found[technique] = corrected
         assert abs(corrected - truth) <= most_errors(len(rows)) * half_width / Z_95, (technique, corrected, truth)
     assert found["self_help"] < found["no_technique"] < found["position_shuffle"]
+
+
+def test_decisions_on_framing_changes_rest_on_the_share_without_the_errors_of_the_judge(content):
+    rows = content.query(
+        "select loss, phi, phi_corrected, (phi_corrected_high - phi_corrected_low) / 2, decisions.reason "
+        f"from inference.decisions join content.framing_changes using (study, llm, technique) where {OF_STUDY} "
+        "and measure = 'framing_changed' and llm is not null"
+    )
+    assert {*asked("text")} <= {*content.query("select llm, technique from inference.decisions")}
+    for loss, seen, corrected, half_width, reason in rows:
+        assert loss == pytest.approx(max(corrected**2 - (half_width / Z_95) ** 2, 0) ** 0.5, abs=0.01)
+        assert loss < seen - 0.05
+        assert "judge" not in reason
 
 
 def expected_margin(lead_share, instrument, chance):

@@ -1,5 +1,6 @@
 """Counts of one measure as arrays of techniques, LLMs and items, by arm."""
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -13,12 +14,13 @@ from analysis.methods.crossed_effects import Arm, entering
 DECLARED = """study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from,
     relative_to, goals"""
 PAIRS = "study, paradigm, arm, arm_b"
+LABELLED = "study, paradigm, llm, technique, vignette, item, arm, is_flagged, source_label, answer_label"
 PROMPTS = "study, paradigm, domain, baseline_prompt"
 COUNTS = ["n_asked", "n_trials", "sum_of_values", "sum_of_squares"]
 RECOMMENDED = {"row_set": "accepted", "weighting": "llm"}
 
 
-def declared_counts(counts, paradigms, contrasts, vendors=None, baselines=None):
+def declared_counts(counts, paradigms, contrasts, vendors=None, baselines=None, framings=None, texts=None):
     """Return what is computed from counts of every paradigm, as `analysis.kept.kept_by_study` takes it.
 
     Parameters
@@ -28,18 +30,23 @@ def declared_counts(counts, paradigms, contrasts, vendors=None, baselines=None):
     vendors, baselines : duckdb.DuckDBPyRelation, optional
         `intermediate.int_vendors`, where anything is decided, and `intermediate.int_baseline_prompts`, where it matters
         which goal leads.
+    framings, texts : duckdb.DuckDBPyRelation, optional
+        `intermediate.int_framings_judged` and `intermediate.int_texts_judged`, where anything is decided.
 
     Returns
     -------
     dict of str to duckdb.DuckDBPyRelation
-        By their names here; of paradigms columns `DECLARED`, of contrasts `PAIRS`, of vendors `study, llm, vendor`, and
-        of baselines `PROMPTS`.
+        By their names here; of paradigms columns `DECLARED`, of contrasts `PAIRS`, of vendors `study, llm, vendor`, of
+        baselines `PROMPTS`, and of framings those with both labels, `n_trials` by all of `LABELLED`.
     """
     declared = {"counts": counts, "paradigms": paradigms.project(DECLARED), "contrasts": contrasts.project(PAIRS)}
     if vendors is not None:
         asked = counts.project("study, llm").distinct().set_alias("asked")
         of_asked = asked.join(vendors.set_alias("vendors"), "asked.llm = vendors.llm")
         declared["vendors"] = of_asked.project("study, asked.llm, vendor")
+    if framings is not None:
+        both = framings.filter("is_counted and answer_label is not null")
+        declared |= {"framings": both.aggregate(f"{LABELLED}, count(*) as n_trials"), "texts": texts}
     return declared | ({} if baselines is None else {"baselines": baselines.project(PROMPTS)})
 
 
@@ -55,6 +62,11 @@ class Measured:
     def base(self):
         """The arm that is asked without a technique, and stands beside each: what goals are in percent of."""
         return or_none(self.contrasts[0].relative_to)
+
+    @property
+    def measured_from(self):
+        """What its values come from: an `answer`, a `judgement` or a `measurement`."""
+        return self.contrasts[0].measured_from
 
     @property
     def has_goals(self):
@@ -78,7 +90,7 @@ def by_measure(counts, paradigms, contrasts):
     paradigms : pandas.DataFrame
         Columns `DECLARED`: missing answers of a share are bounded by 0 and 1; `better, reference, answer_kind` are
         asked for where an `arm_b` is
-        null; of what is measured from a `judgement` no decision is `equivalent`, and on a `measurement` none is made.
+        null; on what is measured from a `measurement` nothing is decided.
     contrasts : pandas.DataFrame
         Columns `PAIRS`; a null `arm_b` stands for the reference of the measure.
 
@@ -149,17 +161,46 @@ class Grid:
             n_trials = np.where(has_base, n_trials, 0.0)
             self._arms[arm] = np.stack([n_asked, n_trials, factor * sums, factor**2 * squares])
 
+    def without_errors(self, framings, judging):
+        """Return the same of a share of texts that change, without what judges get wrong.
+
+        Parameters
+        ----------
+        framings : pandas.DataFrame
+            Columns `LABELLED` with `n_trials`: all answers that have a value.
+        judging : analysis.methods.confusion.Judging
+            Of judges whose errors can be taken off.
+
+        Returns
+        -------
+        Grid
+        """
+        made, items = copy(self), np.array([item for _, item in self.units])
+        labels = pd.Index(judging.labels)
+        made._arms = {arm: of_arm.copy() for arm, of_arm in self._arms.items()}
+        for arm, of_arm in made._arms.items():
+            here = framings[framings["arm"] == arm]
+            of_labels = (labels.get_indexer(here[name]) for name in ("source_label", "answer_label"))
+            n = np.zeros((len(labels), len(labels), *of_arm.shape[1:]))
+            np.add.at(n, (*of_labels, *self._places(here)), here["n_trials"])
+            for places in self.of_vignette:
+                of_arm[2:, ..., places] = judging.without_errors(n[..., places], items[places])
+        return made
+
     def _array(self, rows):
-        units = pd.MultiIndex.from_tuples(self.units)
         filled = np.zeros((len(COUNTS), len(self.techniques), len(self.llms), len(self.units)))
-        place = (
+        place = self._places(rows)
+        for number, name in enumerate(COUNTS):
+            np.add.at(filled[number], place, rows[name])
+        return filled
+
+    def _places(self, rows):
+        units = pd.MultiIndex.from_tuples(self.units)
+        return (
             pd.Index(self.techniques).get_indexer(rows["technique"]),
             pd.Index(self.llms).get_indexer(rows["llm"]),
             units.get_indexer(pd.MultiIndex.from_arrays([rows["vignette"], rows["item"].fillna("")])),
         )
-        for number, name in enumerate(COUNTS):
-            np.add.at(filled[number], place, rows[name])
-        return filled
 
     def arm(self, name):
         """Return an arm, of which all is 0 where it was not asked.

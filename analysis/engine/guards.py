@@ -11,7 +11,7 @@ from analysis.methods.small_samples import FEWEST_VENDORS
 
 REVERSED, MOVED, JUDGED = "bias_reversed", "bias_moved", "judge_errors_counted"
 ALONE = "one_technique"  # takes back no decision: places among techniques of which there is one
-# what judges get wrong makes gains look smaller, so that it can hide a difference and not make one
+# what judges get wrong, if it is not taken off, makes gains look smaller: it can hide a difference and not make one
 CANNOT_STAND = {REVERSED: ("use", "equivalent"), MOVED: ("equivalent",), JUDGED: ("equivalent",)}
 OVER_BOTH = "t_over_vendors_and_items"
 WITHHELD = "withheld"
@@ -141,9 +141,9 @@ def stood(row, gains, basis, family):
     first, n_reversed = _change_of_bias(gains, basis, family)
     changed = taken_back(row, first)
     codes = [first] if changed or first == REVERSED else []
-    if JUDGED in basis.guards:
+    if judged := why_judged(basis):
         changed |= taken_back(row | changed, JUDGED)
-        codes.append(JUDGED)
+    codes += judged
     return row | changed | {"n_reversed": n_reversed} | ({"certainty": WITHHELD} if changed else {}), codes
 
 
@@ -161,9 +161,22 @@ def cannot_stand(gains, basis, family):
     """
     if not {REVERSED, MOVED, JUDGED} & {*basis.guards}:
         return {}
-    codes = [JUDGED] if JUDGED in basis.guards else []
-    codes.append(_change_of_bias(gains, basis, family)[0])
+    codes = [*why_judged(basis), _change_of_bias(gains, basis, family)[0]]
     return {word: code for code in codes for word in CANNOT_STAND.get(code, ())}
+
+
+def why_judged(basis):
+    """Return the codes that say that what judges get wrong is in the losses, and why.
+
+    Parameters
+    ----------
+    basis : Basis
+
+    Returns
+    -------
+    list of str
+    """
+    return [code for code in basis.guards if code not in (REVERSED, MOVED)]
 
 
 def _change_of_bias(gains, basis, family):

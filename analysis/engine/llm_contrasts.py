@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from analysis.counts import CONTROL
-from analysis.engine.guards import JUDGED
+from analysis.engine.guards import why_judged
 from analysis.engine.losses import Loss
 from analysis.methods.small_samples import CONFIDENCE, FEWEST_BASELINE
 from analysis.methods.t_and_f_tests import holm as step_down
@@ -153,7 +153,7 @@ def llm_contrasts(questions, ranked):
 
 
 def _by_pair(basis, technique):
-    losses, limit = basis.losses, JUDGED if JUDGED in basis.guards else None
+    losses, limits = basis.losses, why_judged(basis)
     place = losses.techniques.index(technique)
     n_trials = losses.moments.n[..., place, :].sum(axis=-1)
     put = np.flatnonzero(n_trials.sum(axis=1))
@@ -179,7 +179,7 @@ def _by_pair(basis, technique):
             )
             row = {"llm_a": losses.llms[llm_a], "llm_b": losses.llms[llm_b], "n_llms": 2, "confidence": CONFIDENCE}
             row |= {"method": "t_of_squares", "n_comparisons": n_comparisons}
-            row["reason"] = reasons(reason, limit)
+            row["reason"] = reasons(reason, *limits)
             row["n_trials"] = int(n_trials[[a, b]][:, both].sum())
             if both.any():
                 ends = compared.mean_b[b, a], compared.mean_b[a, b]

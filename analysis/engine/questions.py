@@ -18,12 +18,13 @@ from analysis.engine.guards import JUDGED, MOVED, REVERSED, ItemContrasts, ItemL
 from analysis.engine.losses import SHIPPED, Goal
 from analysis.engine.measures import best_value
 from analysis.leading import leads, of_domain
+from analysis.methods.confusion import judging_of
 from analysis.methods.crossed_effects import Arm, signed_bounds, signed_contrasts
 
 BIAS = "bias"
 AS_RECOMMENDED, READING = "recommended", "reading"  # switches
 POOLED = "pooled"
-DESCRIBES = "measurement"  # nothing is decided on what is measured from it
+DESCRIBES, JUDGEMENT = "measurement", "judgement"  # where measures are from: on the first nothing is decided
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Basis:
     margin : float
         The largest gain or loss that still counts as none, in the unit of the losses.
     guards : tuple of str
-        Codes of `analysis.engine.guards` for which a decision or a place may be taken back.
+        Codes of `analysis.engine.guards` for which a decision or a place may be taken back; after `JUDGED`, why.
     items : ItemContrasts or None
         Where items are a sample as LLMs are, so that a decision is about other items too.
     n_arms : int
@@ -87,14 +88,16 @@ class Question:
     others: Callable
 
 
-def questions(counts, paradigms, contrasts, vendors, baselines=None, *, margin, response_source):
+def questions(
+    counts, paradigms, contrasts, vendors, baselines=None, framings=None, texts=None, *, margin, response_source
+):
     """Yield all questions: those on goals, then those on contrasts.
 
     Parameters
     ----------
     counts, paradigms, baselines, margin, response_source
         As of `questions_on_goals`.
-    contrasts : pandas.DataFrame
+    contrasts, framings, texts : pandas.DataFrame
         As of `questions_on_contrasts`.
     vendors : pandas.DataFrame
         `llm, vendor`: an LLM that is not there is a vendor of its own.
@@ -105,7 +108,7 @@ def questions(counts, paradigms, contrasts, vendors, baselines=None, *, margin, 
     """
     vendors = dict(zip(vendors["llm"], vendors["vendor"], strict=True))
     yield from questions_on_goals(counts, paradigms, vendors, baselines, margin=margin, response_source=response_source)
-    yield from questions_on_contrasts(counts, paradigms, contrasts, vendors)
+    yield from questions_on_contrasts(counts, paradigms, contrasts, vendors, framings, texts)
 
 
 def questions_on_goals(counts, paradigms, vendors, baselines=None, *, margin, response_source):
@@ -212,13 +215,15 @@ def _basis_of_goal(goal, margin, losses):
     return Basis(losses, goal["goal"], margin, tuple(sorted(guards)), items, len(losses.arms))
 
 
-def questions_on_contrasts(counts, paradigms, contrasts, vendors):
+def questions_on_contrasts(counts, paradigms, contrasts, vendors, framings=None, texts=None):
     """Yield the questions on each contrast of arms of each measure, of those of which somebody says what is best.
 
     The loss is the contrast of each LLM and vignette, squared where it decides. Where one arm is held against a
     reference, and higher values are better without one being named, it is the distance from 1, the most that a share
     or a similarity can be; of numbers there is then no question. A bias that is turned round is as large as before, and
-    one that is moved by more than the margin is not as it was: decisions that overlook that are taken back.
+    one that is moved by more than the margin is not as it was: decisions that overlook that are taken back. Shares that
+    rest on judges are without what these get wrong where that is known (`analysis.methods.confusion.judging_of`); else
+    it counts, and no decision is that there is no difference.
 
     Parameters
     ----------
@@ -226,6 +231,8 @@ def questions_on_contrasts(counts, paradigms, contrasts, vendors):
         As of `analysis.engine.grid.by_measure`.
     vendors : dict of str to str
         Of LLMs.
+    framings, texts : pandas.DataFrame, optional
+        As of `analysis.engine.grid.declared_counts`, where anything is measured from a `judgement`.
 
     Yields
     ------
@@ -233,9 +240,9 @@ def questions_on_contrasts(counts, paradigms, contrasts, vendors):
     """
     for (_, paradigm), of_paradigm in by_measure(counts, paradigms, contrasts):
         for measured in of_paradigm:
-            grids = {} if measured.has_goals else measured.grids
+            grids, judged = ({}, ()) if measured.has_goals else _grids(measured, framings, texts)
             grid = grids.pop(RECOMMENDED["row_set"], None)
-            made = [(one, basis_of_contrast(grid(), one, vendors)) for one in measured.contrasts] if grid else []
+            made = [(one, basis_of_contrast(grid(), one, vendors, judged)) for one in measured.contrasts if grid]
             made = [(contrast, basis) for contrast, basis in made if basis]
             for contrast, basis in made:
                 arms = {"arm": contrast.arm, "arm_b": or_none(contrast.arm_b)}
@@ -244,21 +251,42 @@ def questions_on_contrasts(counts, paradigms, contrasts, vendors):
                 specification = {"switch": AS_RECOMMENDED, "row_set": RECOMMENDED["row_set"]}
                 yield Question(
                     keys, paradigm, ("/".join(filter(None, names)), BIAS), True, specification,
-                    replace(basis, n_alike=len(made)), partial(_of_row_sets, grids, contrast, vendors, len(made)),
+                    replace(basis, n_alike=len(made)),
+                    partial(_of_row_sets, grids, contrast, vendors, judged, len(made)),
                 )  # fmt: skip
 
 
-def _of_row_sets(grids, contrast, vendors, n_alike):
+def _grids(measured, framings, texts):
+    """By row set a callable that returns its grid, and the codes that say why what judges get wrong is in it."""
+    if measured.measured_from != JUDGEMENT:
+        return measured.grids, ()
+    study, paradigm = (measured.keys[name] for name in ("study", "paradigm"))
+    judging = judging_of(texts[texts["study"] == study])
+    if judging.reason:
+        return measured.grids, (JUDGED, judging.reason)
+    accepted = framings[(framings["study"] == study) & (framings["paradigm"] == paradigm)]
+    grids = {}
+    for row_set, grid in measured.grids.items():
+        chosen = accepted if row_set == RECOMMENDED["row_set"] else accepted[~accepted["is_flagged"]]
+        grids[row_set] = cache(partial(_without_errors, grid, chosen, judging))
+    return grids, ()
+
+
+def _without_errors(grid, framings, judging):
+    return grid().without_errors(framings, judging)
+
+
+def _of_row_sets(grids, contrast, vendors, judged, n_alike):
     return [
         (
             {"switch": "row_set", "row_set": row_set},
-            replace(basis_of_contrast(grid(), contrast, vendors), n_alike=n_alike),
+            replace(basis_of_contrast(grid(), contrast, vendors, judged), n_alike=n_alike),
         )
         for row_set, grid in grids.items()
     ]
 
 
-def basis_of_contrast(grid, contrast, vendors):
+def basis_of_contrast(grid, contrast, vendors, judged=()):
     """Return what decisions on one contrast of arms rest on, or None where nobody says which value is without bias.
 
     What is measured of texts, such as a similarity, says how an answer is made and not whether it is wrong.
@@ -271,6 +299,8 @@ def basis_of_contrast(grid, contrast, vendors):
         answer_kind, measured_from`.
     vendors : dict of str to str
         Of LLMs.
+    judged : tuple of str
+        Codes that say that what judges get wrong is in the values, and why.
 
     Returns
     -------
@@ -309,7 +339,6 @@ def basis_of_contrast(grid, contrast, vendors):
     losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed, bounds, n_put)
     losses.vendors = vendors
     margin = 0.0 if pd.isna(contrast.margin) else float(contrast.margin)
-    judged = (JUDGED,) if contrast.measured_from == "judgement" else ()
     return Basis(losses, BIAS, margin, (REVERSED, MOVED, *judged), ItemContrasts(grid, arms, pairing), len(arms))
 
 

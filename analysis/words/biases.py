@@ -147,7 +147,8 @@ def _corrected(rows):
         return "What judges get wrong is in this share: it is not known well enough how often they err to take it off."
     (row,) = rows
     bounds = "" if row["low"] is None else f" (95 % interval {100 * row['low']:.3g} % to {100 * row['high']:.3g} %)"
-    return f"Without what judges get wrong, this share is {100 * row['phi_corrected']:.3g} %{bounds}."
+    share = f"{100 * row['phi_corrected']:.3g} %{bounds}"
+    return f"Without what judges get wrong, this share is {share}; gains and decisions are of shares without it."
 
 
 def _of_items(bias):

@@ -144,6 +144,15 @@ CERTAINTY = {
     "withheld": "what it does is seen, and a decision is withheld for the reason given below",
     "no_evidence": "the data cannot separate help from harm",
 }
+# why what judges get wrong is not taken off a share
+WHY_COUNTED = {
+    "no_known_label": "of no text it is known which label is right",
+    "label_never_known": "of one of the labels no text is known to have it",
+    "judges_cannot_tell": "the labels that judges give hang too little on the right ones",
+    "no_identity_pair": "no text was judged a second time, as if it were an answer",
+    "too_few_identity_pairs": "fewer than 100 texts were judged a second time, as if they were answers",
+    "errors_not_independent": "judged twice, texts get two labels more or less often than by independent errors",
+}
 REASONS = {
     "too_few_llms": "fewer than five LLMs were asked",
     "too_few_vendors": "the LLMs asked are of fewer than five vendors",
@@ -186,6 +195,7 @@ REASONS = {
     "calls_not_recorded": "the calls were not recorded",
     "price_not_known": "no price is known of an LLM",
     "not_of_every_llm": "not every LLM's calls were recorded",
+    **WHY_COUNTED,
 }
 ALL_REASONS = REASONS | {
     "bias_reversed": "it surely turns the bias of some LLM round, by more than it was",
@@ -212,8 +222,9 @@ CAVEATS = {
     "confounded_prompt": "{names} and what they are held against were asked with different prompts.",
     "judge_errors_counted": (
         "What judges get wrong is in {names}: their errors add changes where there are none, and make gains look "
-        "smaller. `bais tables content.framing_changes` says how large the share is without them (phi_corrected)."
+        "smaller."
     ),
+    **{code: f"What judges get wrong cannot be taken off {{names}}: {why}." for code, why in WHY_COUNTED.items()},
     "bias_moved": "{names} moves the bias of an LLM by more than the margin, so it is not called no difference.",
 }
 # what is said where nothing is decided too

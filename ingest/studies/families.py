@@ -122,13 +122,21 @@ def _goals_of(paradigm: Paradigm, margin: float | None = None) -> tuple[list[dic
     return stated, margins
 
 
-def _measures_of(paradigm: Paradigm) -> list[dict]:
-    """Return what is decided on of a paradigm without goals: each measure, with its margin, and contrast of arms."""
+def _measures_of(paradigm: Paradigm, judges) -> list[dict]:
+    """Return what is decided on of a paradigm without goals: each measure, with its margin, and contrast of arms.
+
+    What judges measure hangs on who they are and on what the study has them asked; nothing is decided on embeddings.
+    """
     columns = ("measure", "measure_of", "better", "reference", "margin")
-    measures = [
-        {name: row[name] for name in columns} for row in paradigm.rows() if row["measured_from"] != "measurement"
-    ]
-    return [measure | {"contrasts": paradigm.contrasts} for measure in measures]
+    # what is as ever is left out, so that a key that judges get in a later bais makes no other family
+    of_judges = judges and judges.model_dump(exclude_defaults=True, exclude={"llms", "paradigm", "version", "repeats"})
+    measures = []
+    for row in paradigm.rows():
+        if row["measured_from"] != "measurement":
+            measures.append({name: row[name] for name in columns} | {"contrasts": paradigm.contrasts})
+            if row["measured_from"] == "judgement" and judges:
+                measures[-1]["judges"] = of_judges | {"llms": sorted(llm.llm for llm in judges.llms)}
+    return measures
 
 
 def _content(rows, goals, margin, asked, looks):
@@ -170,13 +178,13 @@ def families_declared(study) -> list[Family]:
             families += _of_domains(study.study, paradigm, margin, domains, looks)
         else:
             vignettes = {name for place in domains.values() for name in place["vignettes"]}
-            families += _of_measures(study.study, paradigm, of_all | {"vignettes": vignettes}, looks)
+            measures = _measures_of(paradigm, getattr(study, "judges", None))
+            families += _of_measures(study.study, paradigm, measures, of_all | {"vignettes": vignettes}, looks)
     return families
 
 
-def _of_measures(study, paradigm, asked, looks) -> Iterator[Family]:
+def _of_measures(study, paradigm, measures, asked, looks) -> Iterator[Family]:
     """Yield the family of a paradigm without goals, if anything is decided on in it."""
-    measures = _measures_of(paradigm)
     rows = rows_of(study, paradigm.paradigm, asked["techniques"], asked["ranked"])
     if measures and rows:
         margins = {measure["margin"] for measure in measures}
@@ -212,11 +220,19 @@ def differences(before: dict, now: dict) -> list[str]:
                 said.append(f"{len(more):,} {noun}{'' if len(more) == 1 else 's'} {what} ({', '.join(sorted(more))})")
     if before["margin"] != now["margin"]:
         said.append(f"the margin {_number(now['margin'])} in place of {_number(before['margin'])}")
-    if before["goals"] != now["goals"]:
+    (goals_before, judges_before), (goals, judges) = map(_goals_and_judges, (before, now))
+    if goals_before != goals:
         said.append("other goals, or goals made of other arms")
+    if judges_before != judges:
+        said.append("other judges, or judges asked otherwise")
     if before["looks"] != now["looks"]:
         said.append("other looks")
     return said
+
+
+def _goals_and_judges(content):
+    goals = [{name: value for name, value in goal.items() if name != "judges"} for goal in content["goals"]]
+    return goals, [goal.get("judges") for goal in content["goals"]]
 
 
 def _named(entry):

@@ -29,6 +29,8 @@ def model(dbt, session):
             dbt.ref("stg_paradigm_contrasts"),
             dbt.ref("int_vendors"),
             dbt.ref("int_baseline_prompts"),
+            dbt.ref("int_framings_judged"),
+            dbt.ref("int_texts_judged"),
         ),
     }
     shared = {

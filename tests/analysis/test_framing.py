@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.papers.framing import COLUMNS, FEWEST_IDENTITY_PAIRS, framing_rows, judging_of
+from analysis.methods.confusion import FEWEST_IDENTITY_PAIRS, judging_of
+from analysis.papers.framing import COLUMNS, framing_rows
 from analysis.tables import table
 from tests.tools import judge_coverage
 from tests.tools.judge_coverage import LABELS, framings_of, judged, texts_of
@@ -78,6 +79,47 @@ def test_a_true_share_comes_out_on_average_and_within_its_interval():
     assert mean == pytest.approx(0.3, abs=0.015)  # a test of what texts say lets a quarter through
     assert held >= 88
     assert n_corrected >= 112
+
+
+def test_an_answer_counts_by_its_two_labels_and_each_item_has_what_its_text_says_of_the_judges():
+    # right in 3 of 4: C⁻¹ is (3, -1; -1, 3) / 2, and 1 - C⁻¹C⁻¹ (-3, 5; 5, -3) / 2
+    texts = texts_of(np.array([0, 0, 0, 0, 1, 1, 1, 1]), np.array([0, 0, 0, 1, 1, 1, 1, 0]), np.zeros(8, int))
+    judging = judging_of(texts)
+    n = np.zeros((2, 2, 1, 3))
+    n[0, 0, 0], n[0, 1, 0] = [3, 0, 2], [1, 4, 0]
+    n[:, :, 0, 2] = [[1, 0], [0, 1]]  # of the last item two answers, to a text that is no text of known label
+    total, squares = judging.without_errors(n, ["text 0", "text 3", "another"])
+    values = np.array([(3 * -1.5 + 2.5) / 4, 2.5, -1.5])
+    assert (total / n.sum(axis=(0, 1))).mean() == pytest.approx(values.mean())
+
+    def share(confusion):
+        inverse = np.linalg.inv(confusion)
+        pairs = (n / n.sum(axis=(0, 1))).sum(axis=(2, 3)) / 3
+        return 1 - np.trace(inverse.T @ pairs @ inverse)
+
+    # by how much the share moves as a text moves its row of the confusion, of 4 texts each
+    moves = []
+    for true, said in zip([0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1, 0], strict=True):
+        confusion = judging.confusion.copy()
+        confusion[true] += 1e-6 * ((np.arange(2) == said) - confusion[true]) / 4
+        moves.append((share(confusion) - share(judging.confusion)) / 1e-6)
+    assert sum(moves) == pytest.approx(0, abs=1e-6)
+    # texts 0 and 3 are items; one after the other, the other texts go with one of the three
+    of_items = [moves[0] + moves[6], moves[1] + moves[3] + moves[4] + moves[7], moves[2] + moves[5]]
+    expected = values + 3 * np.array(of_items)
+    assert total[0] / n.sum(axis=(0, 1))[0] == pytest.approx(expected, abs=1e-5)
+    of_first = [-1.5, -1.5, -1.5, 2.5] + expected[0] - values[0]
+    assert squares[0, 0] == pytest.approx((of_first**2).sum(), abs=1e-4)
+
+
+@pytest.mark.slow("simulates 80 studies of ten LLMs")
+def test_decisions_hold_as_often_as_they_say():
+    found = judge_coverage.decided(judge_coverage.smaller, 120, 0.9, np.random.default_rng(5), n_datasets=40)
+    assert found["held"] >= 90
+    assert (
+        judge_coverage.decided(judge_coverage.unchanged, 120, 0.9, np.random.default_rng(6), n_datasets=40)["decided"]
+        <= 10
+    )
 
 
 def test_without_what_the_correction_needs_there_is_none():

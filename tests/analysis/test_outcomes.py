@@ -3,13 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from analysis.engine.answers import ANSWERS, answer_rows
 from analysis.engine.contrasts import COLUMNS, contrast_rows
 from analysis.engine.decisions import COLUMNS as DECISIONS
 from analysis.engine.questions import questions_on_contrasts
+from analysis.papers.framing import framing_rows
 from analysis.tables import table
 from tests.tools.families import frozen
+from tests.tools.judge_coverage import framings_of, judged, texts_of
 
 KEYS = {"study": "s", "paradigm": "framing", "measure": "chose_safe"}
 NO_GOALS = {"relative_to": None, "goals": None}
@@ -44,16 +47,18 @@ def asked(biases, *, n_items=40, n=50, seed=1):
     ])  # fmt: skip
 
 
-def found(rows, *, margin=0.05, pairing="item", ranked=("helps",), arms=("gain", "loss"), n_draws=500, **stated):
+def found(
+    rows, *, margin=0.05, pairing="item", ranked=("helps",), arms=("gain", "loss"), n_draws=500, judged=(), **stated
+):
     paradigms = pd.DataFrame([{**KEYS, "margin": margin, "pairing": pairing, **SHARE, **stated}])
     contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", **dict(zip(("arm", "arm_b"), arms, strict=True))}])
-    return answered(rows, paradigms, contrasts, ranked=ranked, n_draws=n_draws)
+    return answered(rows, paradigms, contrasts, ranked=ranked, n_draws=n_draws, judged=judged)
 
 
-def answered(*given, ranked=("helps",), controls=CONTROLS, families=FROZEN, vendors=None, n_draws=20):
+def answered(*given, ranked=("helps",), controls=CONTROLS, families=FROZEN, vendors=None, n_draws=20, judged=()):
     """Rows of `outcome_contrasts` and of the answers to all questions, by `part`."""
     contrasts = [{"part": "contrasts", **row} for row in contrast_rows(*given)]
-    asked_of = questions_on_contrasts(*given, vendors or {})
+    asked_of = questions_on_contrasts(*given, vendors or {}, *judged)
     answers = answer_rows(asked_of, set(ranked), controls, families, n_draws=n_draws, seed=1)
     return table([*contrasts, *answers], ANSWERS | COLUMNS).to_pandas()
 
@@ -172,7 +177,7 @@ def test_a_reversal_that_is_not_sure_of_any_llm_disqualifies_nothing():
 
 
 def test_a_decision_that_does_not_stand_is_withheld_and_not_left_to_the_data():
-    judged = decision(asked({"no_technique": [0.3] * 6, "helps": [0.3] * 6}), measured_from="judgement")
+    judged = decision(asked({"no_technique": [0.3] * 6, "helps": [0.3] * 6}), **OF_JUDGES)
     assert judged["certainty"] == "withheld"
     # what would be no evidence anyhow is not withheld
     no_gain = decision(asked({"no_technique": [0.2] * 6, "helps": [-0.4] * 3 + [0.0] * 3}), margin=0.01)
@@ -308,6 +313,8 @@ def changed(shares, *, n_items=200, n=20, seed=1):
 
 
 ONE_ARM = ("asked", None)
+NO_TEXT = pd.DataFrame(columns=["study", "role", "judged", "label", "correct"])
+OF_JUDGES = {"measured_from": "judgement", "judged": (None, NO_TEXT)}
 
 
 def test_a_measure_of_one_arm_is_held_against_its_reference():
@@ -344,20 +351,96 @@ def test_of_numbers_without_a_reference_nothing_is_decided_where_higher_is_bette
     assert set(of["part"]) == {"contrasts"}
 
 
-def test_a_decision_that_rests_on_labels_by_judges_says_that_their_errors_are_in_it():
+def test_a_decision_that_rests_on_labels_by_judges_says_that_their_errors_are_in_it_and_why():
     biases = asked({"no_technique": [0.3] * 6, "helps": [0.0] * 6})
-    of = found(biases, measured_from="judgement")
+    of = found(biases, **OF_JUDGES)
     of = of[(of["part"] == "decisions") & of["gain"].notna()]
     assert len(of) > 1
-    assert of["reason"].str.contains("judge_errors_counted").all()
+    assert of["reason"].str.contains("judge_errors_counted; no_known_label").all()
     assert "judge_errors_counted" not in (decision(biases, measured_from="answer")["reason"] or "")
 
 
 def test_what_rests_on_labels_by_judges_is_never_called_no_difference():
     alike = asked({"no_technique": [0.3] * 6, "helps": [0.3] * 6})
     assert decision(alike)["decision"] == "equivalent"
-    judged = decision(alike, measured_from="judgement")
+    judged = decision(alike, **OF_JUDGES)
     assert (judged["decision"], judged["decision_llms"]) == ("no_evidence", "no_evidence")
+
+
+def of_judges(shares, *, accuracy, n_texts=150, seed=1):
+    """Counts of texts that change, as judges saw them, with the labels and the texts that they are of.
+
+    Every second text was put twice to an LLM, and LLM 1 lacks the last ten under the technique.
+    """
+    rng = np.random.default_rng(seed)
+    true = np.arange(n_texts) % 3
+    original, identity = judged(true, rng, accuracy), judged(true, rng, accuracy)
+    framings = []
+    for technique, of_llms in shares.items():
+        for place, share in enumerate(of_llms):
+            for asked_of in (range(n_texts), range(0, n_texts, 2)):
+                turned = np.where(rng.random(n_texts) < share, (true + 1) % 3, true)
+                rows = framings_of(original, {f"llm {place}": judged(turned, rng, accuracy)}).iloc[list(asked_of)]
+                lacks = rows["item"].isin([f"text {n_texts - 1 - n}" for n in range(10)])
+                framings.append(rows[~lacks | (place != 1) | (technique == "no_technique")].assign(technique=technique))
+    framings = pd.concat(framings).assign(paradigm="framing", arm="asked", is_flagged=False)
+    changes = (framings["source_label"] != framings["answer_label"]).astype(float)
+    cells = zip(*(framings[name] for name in ("llm", "technique", "arm", "item", "n_trials")), changes, strict=True)
+    return counts(list(cells)), (framings, texts_of(true, original, identity))
+
+
+SHARES = {"no_technique": [0.3, 0.35, 0.4, 0.3, 0.35, 0.4], "helps": [0.05, 0.1, 0.15, 0.1, 0.05, 0.1]}
+
+
+def test_decisions_on_framing_changes_are_of_the_share_without_what_judges_get_wrong():
+    seen, labelled = of_judges(SHARES, accuracy=0.85, n_texts=450)
+    of = found(seen, arms=ONE_ARM, measured_from="judgement", judged=labelled)
+    of_llms = of[(of["part"] == "decisions") & of["llm"].notna()]
+    assert not of["reason"].fillna("").str.contains("judge").any()
+    # another way round: the square of what content.framing_changes says of an LLM, less that of its standard error
+    rows = pd.DataFrame(framing_rows(*labelled)).dropna(subset="llm").set_index(["technique", "llm"])
+    quantile = rows["n_items"].map({n: stats.t.isf(0.025, n - 1) for n in (440, 450)})
+    error = (rows["phi_corrected_high"] - rows["phi_corrected_low"]) / 2 / quantile
+    expected = np.sqrt(np.maximum(rows["phi_corrected"] ** 2 - error**2, 0))
+    losses = of_llms.set_index(["technique", "llm"])["loss"]
+    assert losses.to_dict() == pytest.approx(expected.to_dict(), rel=0.005)  # what LLM 1 lacks goes with other items
+    row = of[(of["part"] == "decisions") & of["llm"].isna() & (of["technique"] == "helps")].iloc[0]
+    of_seen = decision(seen, arms=ONE_ARM, **OF_JUDGES)
+    assert (row["decision"], of_seen["decision"]) == ("use", "use")
+    assert row["loss"] == pytest.approx(0.09, abs=0.05)
+    assert of_seen["loss"] > row["loss"] + 0.15
+    assert row["gain"] > of_seen["gain"] + 0.03  # errors make a gain look smaller
+
+
+def test_of_judges_that_never_err_decisions_are_of_what_they_saw_and_may_say_that_nothing_differs():
+    seen, labelled = of_judges(SHARES, accuracy=1)
+    without = found(seen, arms=ONE_ARM, measured_from="judgement", judged=labelled)
+    pd.testing.assert_frame_equal(without, found(seen, arms=ONE_ARM, measured_from="answer"))
+    seen, labelled = of_judges({"no_technique": [0.3] * 6, "helps": [0.3] * 6}, accuracy=1, n_texts=900)
+    assert decision(seen, arms=ONE_ARM, margin=0.1, measured_from="judgement", judged=labelled)["decision"] == (
+        "equivalent"
+    )
+
+
+def test_what_is_not_known_of_judges_is_one_error_of_all_llms_that_those_do_not_show():
+    shares = {"no_technique": [0.35] * 36, "helps": [0.05] * 36}
+    seen, labelled = of_judges(shares, accuracy=0.8, n_texts=120)
+    row = decision(seen, arms=ONE_ARM, measured_from="judgement", judged=labelled)
+    assert row["method"] == "t_over_vendors_and_items"
+    assert row["gain"] - row["gain_low"] > 1.3 * (row["gain"] - row["gain_plain_low"])
+
+
+def test_flagged_answers_are_left_out_of_the_row_set_without_them():
+    seen, (framings, texts) = of_judges(SHARES, accuracy=0.9)
+    is_flagged = (framings["technique"] == "helps") & (framings["answer_label"] == "U")
+    cells = seen.assign(is_flagged=is_flagged.to_numpy())
+    both = pd.concat([cells, cells[~cells["is_flagged"]].assign(row_set="without_suspects")])
+    of = found(both, arms=ONE_ARM, measured_from="judgement", judged=(framings.assign(is_flagged=is_flagged), texts))
+    switched = of[(of["part"] == "multiverse") & (of["switch"] == "row_set")].iloc[0]
+    alone = decision(cells[~cells["is_flagged"]], arms=ONE_ARM, measured_from="judgement",
+                     judged=(framings[~is_flagged], texts))  # fmt: skip
+    assert switched["gain"] == pytest.approx(alone["gain"])
+    assert switched["gain"] != pytest.approx(decision(both, arms=ONE_ARM, **OF_JUDGES)["gain"], abs=0.01)
 
 
 def test_two_instruments_are_two_measures():

@@ -374,7 +374,10 @@ def test_what_an_only_arm_is_held_against_is_said_of_a_reference_that_is_not_0(a
 
 def test_a_share_that_rests_on_judges_stands_beside_the_share_without_their_errors(ask, golden):
     changed = {"measure": "framing_changed", "arm": "asked", "arm_b": None}
-    judged = {"biases": [BIAS | changed], "decisions": [DECISION | changed | {"reason": "judge_errors_counted"}]}
+    judged = {
+        "biases": [BIAS | changed],
+        "decisions": [DECISION | changed | {"reason": "judge_errors_counted; no_known_label"}],
+    }
     known = {
         "study": "s", "paradigm": "framing", "technique": "no_technique", "llm": None, "phi_corrected": 0.09,
         "phi_corrected_low": -0.01, "phi_corrected_high": 0.19,

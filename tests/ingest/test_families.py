@@ -23,6 +23,7 @@ from ingest.land.versions import Version
 from ingest.run import collect_study, main
 from ingest.studies import families as formed
 from ingest.studies.families import differences, families_declared, rows_of
+from ingest.studies.llms import Llm
 from ingest.studies.study import load_study
 from ingest.warehouse import ROOT
 from tests.ingest.conftest import low_anchor, premortem, vignette, write
@@ -273,6 +274,28 @@ def test_a_corrected_domain_leaves_the_frozen_family_and_is_a_later_one_where_it
     assert (moved["vignettes"], moved["reason"], moved["n_families"]) == (["rent"], "family_changed", 2)
     assert (stayed["vignettes"], stayed["reason"], stayed["n_families"]) == (["loan"], "family_changed", 2)
     assert moved["first_family"] == stayed["first_family"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_another"),
+    [
+        ({"llms": [Llm(llm="openai/o3")]}, True),
+        ({"question": "Is this praise?\n{text}"}, True),
+        ({"roles": ["original", "answer"]}, True),
+        ({"temperature": 0.5}, True),
+        ({"repeats": 3, "paradigm": "mood", "version": 2}, False),
+    ],
+)
+def test_what_a_share_is_measured_with_is_part_of_its_family_and_of_no_other(changed, is_another):
+    study = load_study("content-simulated")
+    before = {family.paradigm: family for family in families_declared(study)}
+    other = study.model_copy(update={"judges": study.judges.model_copy(update=changed)})
+    now = {family.paradigm: family for family in families_declared(other)}
+    assert (now["summarise"].family != before["summarise"].family) == is_another
+    said = differences(before["summarise"].content, now["summarise"].content)
+    assert said == (["other judges, or judges asked otherwise"] if is_another else [])
+    assert now["fact_check"].family == before["fact_check"].family
+    assert all("judges" not in goal for goal in before["fact_check"].content["goals"])
 
 
 def test_differences_are_said_in_words(study):

@@ -19,6 +19,8 @@ def model(dbt, session):
         dbt.ref("stg_paradigm_contrasts"),
         dbt.ref("int_vendors"),
         dbt.ref("int_baseline_prompts"),
+        dbt.ref("int_framings_judged"),
+        dbt.ref("int_texts_judged"),
     )
     by_study["families"] = of_studies(dbt.ref("int_families"), dbt.ref("counts"))
     shared = {"techniques": dbt.ref("int_techniques_defined"), "controls": dbt.ref("controls")}
