@@ -153,9 +153,9 @@ def decided(shares_of, n_texts, accuracy, rng, *, n_datasets=N_DATASETS):
 
 def _decision(grid):
     basis = basis_of_contrast(grid, ASKED, {})
-    gains, _ = compared(basis, [PAIR])
-    row, _ = mean_decision(PAIR, gains[PAIR], basis, 1)
-    return gains[PAIR], stood(row, gains[PAIR], basis)[0]
+    gains, family = compared(basis, [PAIR])
+    row, _ = mean_decision(PAIR, gains[PAIR], basis, family)
+    return gains[PAIR], stood(row, gains[PAIR], basis, family)[0]
 
 
 def main():
