@@ -28,7 +28,8 @@ where
     or (
         decided.decision = 'use'
         and case
-            when placebos.study is null or placebos.reason ilike '%confounded_prompt%' then not contains(decided.codes, 'placebo_not_asked')
+            when placebos.study is null or contains(placebos.reason, 'confounded_prompt')
+                then not contains(decided.codes, 'placebo_not_asked')
             else not coalesce(placebos.gain_low > 0, false)
         end
     )

@@ -5,7 +5,8 @@ with rows_counted as (
     select
         *,
         coalesce(excluded_llm, excluded_vendor) is not null as is_without,
-        any_value(interval_decision) filter (where is_recommended) over (partition by {{ keys | join(', ') }}) as recommended
+        any_value(interval_decision) filter (where is_recommended)
+            over (partition by {{ keys | join(', ') }}) as recommended
     from {{ ref('multiverse') }}
 ),
 
