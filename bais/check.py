@@ -30,11 +30,17 @@ OF_BATCHES = {
     "what made the other answers fail may have chosen the ones that are left",
 }
 
-READING_MATTERS = """
-select study, domain, coalesce(llm, 'all') as llm, technique, goal, control, decision
+OTHERWISE = """
+select study, coalesce(domain, paradigm) as domain, coalesce(llm, 'all') as llm, technique, goal, control, decision
 from inference.decisions
-where list_contains(string_split(reason, '; '), 'reading_would_change') order by all
+where list_contains(string_split(reason, '; '), $code) order by all
 """
+
+SUSPECTS, READINGS = "hangs_on_suspect_rows", "reading_would_change"
+WITHOUT = {
+    SUSPECTS: "without the answers that the gate doubts (`raw.flagged_trials` has them, each with its reason)",
+    READINGS: "with the recorded numbers in place of what the texts state",
+}
 
 
 @click.command()
@@ -61,8 +67,10 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
     elif verdicts:
         _say_verdicts(verdicts, in_full=bool(batch))
         _say_unread({verdict["study"] for verdict in verdicts})
+        if not batch:
+            _say_what_hangs(SUSPECTS)
         if every:
-            _say_where_reading_matters()
+            _say_what_hangs(READINGS)
     else:
         say("There is no batch yet: collect a study, import an archive, or score an LLM.")
     open_verdicts = {verdict["verdict"] for verdict in verdicts if _waits(verdict)}
@@ -186,14 +194,14 @@ def words_of_checks() -> dict[str, str]:
         return {row["reason"]: row["sentence"] for row in csv.DictReader(lines)} | OF_BATCHES
 
 
-def _say_where_reading_matters():
-    """List the decisions that would be others with the recorded numbers, of a warehouse that is built."""
+def _say_what_hangs(code):
+    """List the decisions that would be others for the reason of a code, of a warehouse that is built."""
     with opened() as warehouse:
         say_if_old(warehouse)
-        rows = records(warehouse, READING_MATTERS) if is_public(warehouse, "decisions") else []
+        rows = records(warehouse, OTHERWISE, {"code": code}) if is_public(warehouse, "decisions") else []
     if rows:
         print()
-        say("Decisions that would be others with the recorded numbers in place of what the texts state:")
+        say(f"Decisions that would be others {WITHOUT[code]}:")
         say_rows("table", list(rows[0]), [tuple(row.values()) for row in rows])
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.counts import CONTROL, stream
 from analysis.engine.comparisons import compared, comparisons
-from analysis.engine.guards import ALONE, stood
+from analysis.engine.guards import ALONE, HANGS, stood
 from analysis.engine.level import CODE as SHRINKS
 from analysis.engine.level import gap_shrinks_with_level
 from analysis.engine.places import Model
@@ -19,6 +19,7 @@ from analysis.tables import declared, reasons
 COLUMNS = declared("decisions")
 PART = "decisions"
 LLMS_DIFFER = "llms_differ"
+WITHOUT_SUSPECTS = "without_suspects"  # the row set without what the gate doubts
 OVER_VENDORS, OF_AN_LLM = "t_over_vendors", "t_of_trials"  # methods
 # among techniques of which there is one, it is the best and the worst, which says nothing
 OF_PLACES = ("p_best", "p_worst", "rank_low", "rank_high")
@@ -55,8 +56,8 @@ def decisions(question, pairs, *, n_draws, seed):
     gains, family = compared(basis, pairs)
     model = Model(gains, partial(stream, seed, keys["study"], *question.stream), n_draws)
     is_alone = sum(pair.kind == "control" for pair in pairs) == 1
-    readings = [
-        _by_llm(other, pairs) for specification, other in question.others() if specification["switch"] == READING
+    turned = [
+        (code, _by_llm(other, pairs)) for specification, other in question.others() if (code := _code_of(specification))
     ]
     for pair in pairs:
         of_pair = keys | {
@@ -71,8 +72,7 @@ def decisions(question, pairs, *, n_draws, seed):
                 row["is_primary"] = question.leads and pair.kind == "control" and row["n_llms"] > 0
                 if row["n_llms"] and pair.kind == "control":
                     row |= model.places(pair)
-            if any(_differs(row, pair, reading) for reading in readings):
-                codes.append("reading_would_change")
+            codes += dict.fromkeys(code for code, decided in turned if _differs(row, pair, decided))
             yield _alone(of_pair | row | {"reason": reasons(*codes)}, is_alone)
     for control in sorted({pair.control for pair in gains if pair.kind == "control"} | {CONTROL}):
         if control in basis.losses.techniques:
@@ -117,9 +117,16 @@ def _by_llm(basis, pairs):
     return {(pair, row["llm"]): row["decision"] for pair, row in rows}
 
 
-def _differs(row, pair, reading):
-    """Say whether another reading decides otherwise on the same."""
-    return reading.get((pair, row["llm"]), row["decision"]) != row["decision"]
+def _code_of(specification):
+    """Return the code of a decision that is another under this specification, of one that is to be said beside it."""
+    if specification["switch"] == READING:
+        return "reading_would_change"
+    return HANGS if specification["row_set"] == WITHOUT_SUSPECTS else None
+
+
+def _differs(row, pair, decided):
+    """Say whether another specification decides otherwise on the same."""
+    return decided.get((pair, row["llm"]), row["decision"]) != row["decision"]
 
 
 def mean_decision(pair, gains, basis, family):

@@ -10,6 +10,7 @@ from analysis.methods.crossed_effects import Arm, crossed_contrast
 from analysis.methods.small_samples import FEWEST_VENDORS
 
 REVERSED, MOVED, JUDGED = "bias_reversed", "bias_moved", "judge_errors_counted"
+HANGS = "hangs_on_suspect_rows"  # another decision without what the gate doubts
 ALONE = "one_technique"  # takes back no decision: places among techniques of which there is one
 # what judges get wrong, if it is not taken off, makes gains look smaller: it can hide a difference and not make one
 CANNOT_STAND = {REVERSED: ("use", "equivalent"), MOVED: ("equivalent",), JUDGED: ("equivalent",)}

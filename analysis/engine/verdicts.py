@@ -5,7 +5,7 @@ known from the rows beside it: those against a placebo, and those against a plai
 """
 
 from analysis.counts import CONTROL
-from analysis.engine.guards import WITHHELD
+from analysis.engine.guards import HANGS, WITHHELD
 from analysis.methods.small_samples import FEWEST_VENDORS
 from analysis.tables import reasons
 
@@ -96,6 +96,8 @@ def _with_certainty(row, elsewhere):
         return row | {"certainty": WITHHELD if row.get("certainty") == WITHHELD else "no_evidence"}
     if any(decision in these and elsewhere & those for these, those in ((GAINS, LOSSES), (LOSSES, GAINS))):
         return row | {"certainty": "contradicted_elsewhere"}
+    if HANGS in (row["reason"] or "").split("; "):
+        return row | {"certainty": HANGS}
     codes = [
         *filter(None, [row["family_reason"]]),
         *(code for code in (ONE_CASE,) if row["n_cases"] < 2),

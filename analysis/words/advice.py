@@ -22,11 +22,13 @@ FIVE = "five"  # FEWEST_VENDORS and FEWEST_LLMS in words
 ERROR = 5  # % of any false use or avoid in a family of decisions
 MOST_IN_BRIEF = 8  # sentences
 ROUNDING = 1e-9
+HANGS = "hangs_on_suspect_rows"
 NOBODY_SAID = "nobody said"  # so begins `differs_by` of a vignette of which it is not known
 
 NOTHING, ESTABLISHED = "nothing is established for other {noun}s", "established for other {noun}s: {phrase}"
 SUPPORTED = "Supported over {q} {unit}s: {phrase}"
-IN_SHORT_SUPPORTED = " (supported, not established)"
+HANGING = "Not supported, since it hangs on answers that the gate doubts (`bais check` says which): {phrase}"
+IN_SHORT_SUPPORTED, IN_SHORT_HANGING = " (supported, not established)", " (hangs on answers that the gate doubts)"
 NONE_BEATS = "No technique is shown to beat a plain prompt{where}"
 UNDECIDED = "On {names} there is no evidence: the data cannot separate help from harm"
 TOO_FEW_OF_A_KIND = "nothing is established for other {noun}s: only {n} {was} asked ({five} are needed)"
@@ -483,19 +485,21 @@ def _reach(evidence, rows):
         yield _too_few(evidence, rows)
         return
     by = sorted_by_decision(rows)
-    is_established = {row["technique"]: row["certainty"] == "established" for subset in by.values() for row in subset}
 
-    def chosen(certainty):
-        words = {word: [row for row in by[word] if is_established[row["technique"]] == certainty] for word in by}
+    def chosen(*certainties, others=False):
+        words = {word: [row for row in by[word] if (row["certainty"] in certainties) != others] for word in by}
         return _phrase(evidence, rows, words)
 
-    phrase, supported = chosen(True), chosen(False)
+    phrase, hanging = chosen("established"), chosen(HANGS)
+    supported = chosen("established", HANGS, others=True)
     yield (ESTABLISHED if phrase else NOTHING).format(noun=evidence.noun, phrase=phrase)
     if not any(row["control"] == codes.CONTROL for row in by["use"]) and not by["either"]:
         measures = dict.fromkeys(evidence.words(row).measures for row in rows)
         yield NONE_BEATS.format(where=f" in {next(iter(measures))}" if len(measures) == 1 else "")
     if supported:
         yield SUPPORTED.format(unit=evidence.unit, q=max(row["n_vendors"] for row in rows), phrase=supported)
+    if hanging:
+        yield HANGING.format(phrase=hanging)
     if by["withheld"]:
         turn, are = ("turn", "are") if by["withheld"][1:] else ("turns", "is")
         yield f"{_names(by['withheld'])} {turn} the bias round, and {are} not recommended"
@@ -658,7 +662,7 @@ def _supported(evidence, leading):
     """Return the names of techniques of which something is supported and not established, by the code of what lacks."""
     rows = [row for kind in ("control", "placebo") for row in evidence.of(*leading, comparison=kind)]
     rows = [row for row in rows if row["decision"] in codes.DECIDED]
-    rows = [row for row in rows if row["certainty"] in ("supported", "contradicted_elsewhere")]
+    rows = [row for row in rows if row["certainty"] in ("supported", "contradicted_elsewhere", HANGS)]
     names = {
         code: dict.fromkeys(row["name"] for row in rows if code in (row["certainty"], *codes_of(row)))
         for code in codes.LACKS
@@ -846,8 +850,10 @@ def _in_short(evidence, rows):
     """What is decided by one goal, and how sure it is, in one sentence without its end."""
     by = sorted_by_decision(rows)
     decided = [row for word in codes.DECIDED for row in by[word]]
-    is_open = decided and not any(row["certainty"] == "established" for row in decided)
-    phrase = f"{_phrase(evidence, rows, by, is_beside=True)}{IN_SHORT_SUPPORTED if is_open else ''}"
+    certainties = {row["certainty"] for row in decided}
+    how_sure = IN_SHORT_HANGING if HANGS in certainties else IN_SHORT_SUPPORTED
+    is_open = decided and "established" not in certainties
+    phrase = f"{_phrase(evidence, rows, by, is_beside=True)}{how_sure if is_open else ''}"
     parts = [phrase] * bool(decided or by["either"])
     if by["withheld"]:
         parts.append(f"{_names(by['withheld'])} {'turn' if by['withheld'][1:] else 'turns'} the bias round")

@@ -139,6 +139,7 @@ CERTAINTY = {
     "one_llm": "said of this LLM alone, by its own trials",
     "too_few_vendors": "the LLMs asked are of fewer than five vendors, too few to speak of others",
     "contradicted_elsewhere": "another domain, measure or comparison of arms of the study says the opposite",
+    "hangs_on_suspect_rows": "decided with answers that the gate doubts, and another decision without them",
     "established": "established for other LLMs",
     "supported": "supported for other LLMs, not established",
     "withheld": "what it does is seen, and a decision is withheld for the reason given below",
@@ -170,6 +171,7 @@ REASONS = {
     "baseline_below_30": "some LLMs have fewer than 30 unanchored answers",
     "attrition_could_reverse": "missing answers could reverse the decision",
     "reading_would_change": "the recorded numbers, not those of the texts, would change the decision",
+    "hangs_on_suspect_rows": "without the answers that the gate doubts the decision would be another",
     "confounded_prompt": "the two were asked with different prompts",
     "own_control": "it is held against its own first answers, since its prompt differs from that of the others",
     "before_after": "it is held against its own first answers, which come before it in the same trials",
@@ -215,6 +217,9 @@ CAVEATS = {
     "attrition_could_reverse": "Missing answers could reverse what is said of {names}.",
     "attrition_could_change": "Had every trial been answered, the decision on {names} could be another.",
     "reading_would_change": "With the recorded numbers, not those of the texts, {names} would be judged otherwise.",
+    "hangs_on_suspect_rows": (
+        "Without the answers that the gate doubts (`bais check` says which), {names} would be judged otherwise."
+    ),
     "baseline_below_10": "Left out of {names}: LLMs with fewer than 10 unanchored answers.",
     "item_baseline_below_10": "Left out of {names}: items with fewer than 10 unanchored answers of an LLM.",
     "baseline_near_0": "Left out of {names}: LLMs whose unanchored answers may as well be 0 on average.",
@@ -228,7 +233,7 @@ CAVEATS = {
     "bias_moved": "{names} moves the bias of an LLM by more than the margin, so it is not called no difference.",
 }
 # what is said where nothing is decided too
-BARRING = ("reading_would_change", "judge_errors_counted", "bias_moved", "llms_differ")
+BARRING = ("reading_would_change", "hangs_on_suspect_rows", "judge_errors_counted", "bias_moved", "llms_differ")
 # what a decision lacks to be established, by the code of its row; those of several techniques name them
 LACKS = {
     "family_not_frozen": "what would be decided was not fixed before the first answer",
@@ -239,6 +244,7 @@ LACKS = {
     "attrition_could_reverse": "missing answers could reverse what is said of {names}",
     "attrition_could_change": "missing answers could change what is said of {names}",
     "reading_would_change": "the recorded numbers, not those of the texts, would change what is said of {names}",
+    "hangs_on_suspect_rows": "without the answers that the gate doubts, what is said of {names} would be another",
     "contradicted_elsewhere": "another domain, measure or comparison of arms says the opposite of {names}",
 }
 EITHER = "helps in one comparison and harms in another"

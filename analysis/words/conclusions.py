@@ -16,14 +16,18 @@ TOO_FEW = "LLMs of fewer than five vendors were asked there, so that nothing is 
 NOTHING = "Nothing is established there for other LLMs."
 NONE_BEATS = "No technique is shown to beat a plain prompt in {measures}."
 DECISIONS = "By {goal} ({measures}), the decisions in the domain {domain} about other LLMs are: {decided}."
-HOW_SURE = {"established": "established", "supported": "supported, not established"}
+HOW_SURE = {
+    "established": "established",
+    "supported": "supported, not established",
+    "hangs_on_suspect_rows": "not supported, since it hangs on answers that the gate doubts",
+}
 LACKING = "What they lack to be established: {reasons}."
 OF_EACH_LLM = "Of the LLMs asked, each by its own trials: {harmed}."
 HARMS_WHOM = "{technique} harms {llms}"
 RARE = "EQUIVALENT means on average, unless rare LLMs differ."
 LIMITS = {
     "contradicted_elsewhere": CONTRADICTED,
-    **{code: CAVEATS[code] for code in ("attrition_could_reverse", "reading_would_change")},
+    **{code: CAVEATS[code] for code in ("attrition_could_reverse", "reading_would_change", "hangs_on_suspect_rows")},
 }
 
 

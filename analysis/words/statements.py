@@ -41,6 +41,8 @@ MEANINGS = (
                 "ESTABLISHED",
                 "SUPPORTED",
                 "IN_SHORT_SUPPORTED",
+                "HANGING",
+                "IN_SHORT_HANGING",
                 "NONE_BEATS",
                 "UNDECIDED",
                 "TOO_FEW_OF_A_KIND",

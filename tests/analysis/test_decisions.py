@@ -307,6 +307,16 @@ def test_answers_that_are_missing_and_readings_that_differ_are_said_and_nothing_
         assert (row["decision"], "reading_would_change" in codes(row)) == ("use", would_change)
 
 
+def test_a_decision_that_is_another_without_what_the_gate_doubts_is_not_supported():
+    rows = rows_of(gaining(10, 12, 14, 11, 13))
+    for doubted, hangs in ((gaining(-10, 12, -14, 11, -13), True), (gaining(11, 12, 14, 11, 13), False)):
+        row = on_control(rows, other=rows_of(doubted).assign(row_set="without_suspects"))
+        certainty = "hangs_on_suspect_rows" if hangs else "established"
+        assert (row["decision"], row["certainty"], "hangs_on_suspect_rows" in codes(row)) == ("use", certainty, hangs)
+    within = on_control(rows, other=rows_of(doubted).assign(row_set="without_suspects"), llm="l0")
+    assert (within["certainty"], "hangs_on_suspect_rows" in codes(within)) == ("one_llm", False)
+
+
 def test_one_case_and_what_is_not_in_a_frozen_family_support_and_do_not_establish():
     gains = gaining(10, 12, 14, 11, 13)
     for rows, families, code in (

@@ -47,8 +47,9 @@ where
     or (decided.llm is not null and decided.comparison = 'placebo')
     or (
         decided.decision = 'no_evidence'
-        and decided.certainty in ('supported', 'established', 'contradicted_elsewhere')
+        and decided.certainty in ('supported', 'established', 'contradicted_elsewhere', 'hangs_on_suspect_rows')
     )
+    or (decided.certainty in ('supported', 'established') and contains(decided.codes, 'hangs_on_suspect_rows'))
     or (
         decided.certainty = 'established'
         and (
@@ -56,7 +57,7 @@ where
             or decided.n_vendors < {{ fewest_llms() }}
             or regexp_matches(
                 decided.codes,
-                'attrition_could|reading_would_change|before_after|one_case|family_|outside_the_family'
+                'attrition_could|reading_would_change|hangs_on|before_after|one_case|family_|outside_the_family'
             )
         )
     )
