@@ -409,6 +409,16 @@ def test_what_is_supported_says_what_it_lacks_to_be_established(golden):
     assert not said("next", places=places(SPLIT))
 
 
+def test_what_hangs_on_answers_that_the_gate_doubts_is_not_said_to_be_supported(golden):
+    hangs = {"certainty": "hangs_on_suspect_rows", "reason": "hangs_on_suspect_rows"}
+    rows = [row | hangs for row in places(USED) if row["comparison"]]
+    golden(said("answer", places=rows))
+    assert "Supported" not in said("answer", places=rows)
+    golden(said("goals", places=rows), "doubts")
+    golden(said("beside", places=rows), "Not established")
+    assert "`bais check` says which" in said("caveat", places=rows)
+
+
 def of_placebo(row, certainty, reason):
     return row | {
         "comparison": row["comparison"] and "placebo", "certainty": certainty, "reason": reason, "control": "again",
