@@ -33,7 +33,7 @@ OF_BATCHES = {
 OTHERWISE = """
 select study, coalesce(domain, paradigm) as domain, coalesce(llm, 'all') as llm, technique, goal, control, decision
 from inference.decisions
-where list_contains(string_split(reason, '; '), $code) order by all
+where list_contains(string_split(reason, '; '), $code) and decision is not null order by all
 """
 
 SUSPECTS, READINGS = "hangs_on_suspect_rows", "reading_would_change"
