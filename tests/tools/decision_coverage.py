@@ -342,10 +342,11 @@ def show_panels(n_datasets):
         )
 
 
-def show_log_scores(responses):
+def show_log_scores(responses, vendors):
     """Print how well the gains of LLMs of a vendor that is left out are foretold, with techniques apart and alike."""
     print("\nJudicial trials, each vendor left out once: mean log score, techniques apart and every technique alike.")
     domain = DomainLosses(responses)
+    domain.vendors = {llm: vendors[llm] for llm in domain.llms}
     pairs = [Comparison(name, "sacd_initial" if name == "sacd" else CONTROL, "control", False) for name in RANKED]
     for goal in GOALS:
         gains = {pair.technique: domain.compared(goal, pair.technique, pair.control) for pair in pairs}
@@ -367,8 +368,9 @@ def main():
     if Path(options.warehouse).exists():
         with duckdb.connect(str(options.warehouse), read_only=True) as warehouse:
             responses = warehouse.execute(JUDICIAL).df()
+            vendors = warehouse.execute("select llm, vendor from intermediate.int_vendors").fetchall()
         if len(responses):
-            show_log_scores(responses)
+            show_log_scores(responses, dict(vendors))
 
 
 if __name__ == "__main__":
