@@ -11,7 +11,8 @@ from bais.options import json_option, signed, strict
 from bais.sources import unread_lines
 from bais.terminal import say, say_each, say_json, say_rows, working
 from bais.warehouse import is_public, opened, records
-from ingest.warehouse import ROOT
+from bais.withdraw import flagged
+from ingest.warehouse import ROOT, printable
 
 VERDICTS = {"failed": "failed", "passed_with_warnings": "passed with warnings", "passed": "passed"}
 ANCHORED = {"none": "no anchor", "low": "a low anchor", "high": "a high anchor"}
@@ -34,6 +35,11 @@ OTHERWISE = """
 select study, coalesce(domain, paradigm) as domain, coalesce(llm, 'all') as llm, technique, goal, control, decision
 from inference.decisions
 where list_contains(string_split(reason, '; '), $code) and decision is not null order by all
+"""
+
+UNPROVEN = """
+select study, count(*) as n, list(distinct vignette order by vignette) as vignettes from raw.trials
+where source = 'recorded' and prompt_hash is null and list_contains($studies, study) group by study order by study
 """
 
 SUSPECTS, READINGS = "hangs_on_suspect_rows", "reading_would_change"
@@ -67,6 +73,7 @@ def check(batch: str | None, every: bool, as_json: bool, strict: bool) -> int:
     elif verdicts:
         _say_verdicts(verdicts, in_full=bool(batch))
         _say_unread({verdict["study"] for verdict in verdicts})
+        _say_unproven({verdict["study"] for verdict in verdicts})
         if not batch:
             _say_what_hangs(SUSPECTS)
         if every:
@@ -124,6 +131,19 @@ def _say_unread(studies):
         say(sentence)
 
 
+def _say_unproven(studies):
+    """Say of how many recorded trials of the studies nothing tells what was asked."""
+    with opened() as warehouse:
+        rows = records(warehouse, UNPROVEN, {"studies": sorted(studies)})
+    for row in rows:
+        vignettes = ", ".join(map(printable, row["vignettes"]))
+        print()
+        say(
+            f"Of {row['n']:,} recorded trials of {printable(row['study'])} ({vignettes}) neither the prompt nor a "
+            "hash of it is kept: nothing tells whether they were asked what their labels say."
+        )
+
+
 def _list_batches(verdicts):
     there = {verdict["is_scored"] for verdict in verdicts}
     counted = {is_scored: what for is_scored, what in ((False, "trials"), (True, "scores")) if is_scored in there}
@@ -171,13 +191,22 @@ def _in_full(detail):
 
 def _say_next(verdicts, is_wrong):
     """Say what to do of batches that failed, and how to look closer."""
-    failed = [verdict["batch_id"] for verdict in verdicts if verdict["verdict"] == "failed" and _waits(verdict)]
+    failed = [verdict for verdict in verdicts if verdict["verdict"] == "failed" and _waits(verdict)]
+    reasons = _flag_reasons()
     if failed or is_wrong:
         print()
-    for batch_id in failed:
+    for verdict in failed:
+        batch_id = verdict["batch_id"]
+        wrong = [finding["check_name"] for finding in verdict["checks"] if _has_failed(finding)]
+        release = [
+            f"`bais release --flag {name} --batch '{batch_id}' --why TEXT`"
+            for name in wrong
+            if reasons.get(name, {}).get("severity") == "quarantined"
+        ]
         say(
             f"Next: {batch_id} is not published. Mend its source and import it again; or take what is wrong out "
             "(`bais withdraw --flag REASON --why TEXT`) and run `bais check` again; or, if the answers are right, "
+            f"{' and '.join(release)}{' clears its trials, and ' * bool(release)}"
             f"`bais accept '{batch_id}' --why TEXT` publishes it as it is; or `bais reject '{batch_id}' --why TEXT` "
             "keeps it out for good."
         )
@@ -190,8 +219,13 @@ def _say_next(verdicts, is_wrong):
 
 def words_of_checks() -> dict[str, str]:
     """Return what each check finds in a sentence without its end: of single trials, why they are flagged."""
+    return {reason: row["sentence"] for reason, row in _flag_reasons().items()} | OF_BATCHES
+
+
+def _flag_reasons():
+    """Return the rows of seeds/flag_reasons.csv by their reason."""
     with (ROOT / "seeds" / "flag_reasons.csv").open(encoding="utf-8", newline="") as lines:
-        return {row["reason"]: row["sentence"] for row in csv.DictReader(lines)} | OF_BATCHES
+        return {row["reason"]: row for row in csv.DictReader(lines)}
 
 
 def _say_what_hangs(code):
@@ -226,19 +260,38 @@ def _has_failed(finding):
     return finding["level"] == "fail" or finding["observed_value"] is None
 
 
-def _decides(act: str, metavar: str) -> click.Command:
-    """Make the command by which a person decides something of a batch or a trial."""
+def _decides(act: str) -> click.Command:
+    """Make the command by which a person decides something of a batch."""
 
     @click.command(act)
-    @click.argument("object_id", metavar=metavar)
+    @click.argument("batch_id", metavar="BATCH")
     @signed
-    def command(object_id: str, why: str, who: str | None) -> None:
+    def command(batch_id: str, why: str, who: str | None) -> None:
         from ingest.gate.acts import decide
 
-        decide(act, object_id, why, who)
-        say(f"{act}: {object_id}. `bais build` derives the tables anew.")
+        decide(act, batch_id, why, who)
+        say(f"{act}: {batch_id}. `bais build` derives the tables anew.")
 
     return command
 
 
-accept, reject, release = _decides("accept", "BATCH"), _decides("reject", "BATCH"), _decides("release", "TRIAL")
+accept, reject = _decides("accept"), _decides("reject")
+
+
+@click.command()
+@click.argument("trial_id", required=False, metavar="[TRIAL]")
+@click.option("--flag", metavar="KIND", help="all that their last audits flag for this, such as another_unit")
+@click.option("--batch", metavar="BATCH", help="with --flag: only trials of this batch")
+@signed
+def release(trial_id: str | None, flag: str | None, batch: str | None, why: str, who: str | None) -> None:
+    """Clear a trial, or all that are flagged for something, of what the gate says of them."""
+    from ingest.gate.acts import decide, decide_of_trials
+
+    if (trial_id is None) == (flag is None) or (batch and not flag):
+        raise click.UsageError("name a trial, or what trials are flagged for with --flag; --batch goes with --flag")
+    if trial_id is not None:
+        decide("release", trial_id, why, who)
+    else:
+        n_released = sum(decide_of_trials("release", flagged(flag, batch), why, who).by_study.values())
+        trial_id = f"{n_released:,} trial{'' if n_released == 1 else 's'} flagged for {flag}"
+    say(f"release: {trial_id}. `bais build` derives the tables anew.")

@@ -15,7 +15,8 @@ from pathlib import Path
 LOGS = Path("logs", "run")
 COUNTED = re.compile(r"^ +(?:loaded:|[\d,]+ (?:lines|scores) read:)")
 GATE = re.compile(
-    r"  gate: .* passed(?: \((?:warnings (?P<warnings>[\w, ]+))?(?:; )?(?P<flagged>[\d,]+ \w+(?:; [\d,]+ \w+)*)?\))?"
+    r"  gate: .*?(?: for (?P<llms>[\d,]+) LLMs)? passed"
+    r"(?: \((?:warnings (?P<warnings>[\w, ]+))?(?:; )?(?P<flagged>[\d,]+ \w+(?:; [\d,]+ \w+)*)?\))?"
     r"(?:, in each of (?P<n>[\d,]+) batches)?"
 )
 SECONDS = re.compile(r"[,;] [\d.]+ s$")
@@ -61,7 +62,7 @@ def _of_gate(verdicts):
             others.append(line.strip())
             continue
         n_alike = _number(match["n"] or "1")
-        n_passed += n_alike
+        n_passed += n_alike * _number(match["llms"] or "1")
         warnings.update(match["warnings"].split(", ") if match["warnings"] else ())
         for n, severity in map(str.split, match["flagged"].split("; ") if match["flagged"] else ()):
             flagged[severity] += n_alike * _number(n)

@@ -8,7 +8,7 @@ import click
 from bais.options import signed
 from bais.selection import all_trials, conditions_explained, find_trial, meeting, refuse_unreadable
 from bais.terminal import say, say_each
-from bais.warehouse import IS_A_STUDY, interruptible, marts, opened, refuse_unknown
+from bais.warehouse import IS_A_STUDY, interruptible, marts, opened, refuse_unknown, values
 from ingest.warehouse import UserError
 
 # A condition asks of those trials that may be meant: of the withdrawn or reread ones, or of all that are what their
@@ -34,7 +34,7 @@ def _decides(act: str, done: str, what: str) -> click.Command:
 
         if [bool(trial_ids), where is not None, flag is not None].count(True) != 1:
             raise click.UsageError(f"name trials, or give a condition with --where{flags}")
-        ids = _named(trial_ids) if trial_ids else _where(act, where) if flag is None else _flagged(flag)
+        ids = _named(trial_ids) if trial_ids else _where(act, where) if flag is None else flagged(flag)
         if not ids:
             raise UserError(f"no trial meets the condition: nothing is {done}")
         by_study, batches, hanging = decide_of_trials(act, ids, why, who)
@@ -96,12 +96,12 @@ def _has_digits(text, number):
 def _audit_again(batches):
     """Audit batches of which something is read otherwise now, and say what comes of it."""
     from ingest.gate.audit import audit
-    from ingest.run import render_verdict
+    from ingest.run import render_verdicts
 
     if not batches:
         return 0
     verdicts = audit(batches)
-    print("\n".join(map(render_verdict, verdicts)))
+    print("\n".join(render_verdicts(verdicts)))
     return FAILED if any(verdict.verdict == "failed" for verdict in verdicts) else 0
 
 
@@ -110,17 +110,22 @@ def _named(trial_ids):
         return sorted({find_trial(warehouse, trial_id) for trial_id in trial_ids})
 
 
-def _flagged(reason):
-    """Return the trials that the last verdicts flag for a reason and nobody has withdrawn, also before any build."""
+def flagged(reason: str, batch: str | None = None) -> list[str]:
+    """Return the trials that the last verdicts, or that on a batch, flag for a reason and nobody has withdrawn."""
+    from ingest.gate.batches import batch_meant
     from ingest.land.models import query_of
 
     with opened() as warehouse:
         rows = warehouse.execute(
-            f"select trial_id, unnest(string_split(flag_reasons, '; ')) as reason from "
+            f"select trial_id, batch_id, unnest(string_split(flag_reasons, '; ')) as reason from "
             f"({query_of('stg_flagged_trials')}) anti join ({query_of('stg_withdrawn_trials')}) using (trial_id)"
         ).fetchall()
-    refuse_unknown("flag", reason, sorted({flag for _, flag in rows}), " of the last audits")
-    return sorted(trial_id for trial_id, flag in rows if flag == reason)
+        if batch is not None:
+            batch = batch_meant(set(values(warehouse, "select batch_id from raw.batch_verdicts")), batch)
+    rows = [row for row in rows if batch in (None, row[1])]
+    of_which = " of the last audits" if batch is None else f" of the last audit of {batch}"
+    refuse_unknown("flag", reason, sorted({flag for *_, flag in rows}), of_which)
+    return sorted(trial_id for trial_id, _, flag in rows if flag == reason)
 
 
 def _where(act, condition):

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import sys
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -417,7 +418,14 @@ def _duration(seconds):
 
 
 def import_folder(folder, form, mapping, study, version):
-    """Import recorded trials of a format, or of the one that they are recognised by; return the exit code."""
+    """Import recorded trials, audit them, and return the exit code."""
+    report, exit_code = land_folder(folder, form, mapping, study, version)
+    print(report)
+    return pass_gate() or exit_code
+
+
+def land_folder(folder, form, mapping, study, version) -> tuple[str, int]:
+    """Land recorded trials of a format, or of the one that they are recognised by; say what came of it."""
     from ingest.bring.importer import import_archive
     from ingest.bring.mapping import mapped
     from ingest.bring.recognition import of_one_study, recognised
@@ -426,13 +434,10 @@ def import_folder(folder, form, mapping, study, version):
     if archive.is_study_the_kind:
         archive = of_one_study(archive, folder, study)
     if archive.take:
-        report, exit_code = archive.take(folder, version, archive)
-        print(report)
-        return pass_gate() or exit_code
+        return archive.take(folder, version, archive)
     with progress_bar(f"reading {printable(folder)}") as on_bytes:
         summary = import_archive(folder, archive, on_bytes, version)
-    print(render(summary))
-    return pass_gate() or summary.exit_code
+    return render(summary), summary.exit_code
 
 
 def print_measured(study: str | None = None) -> None:
@@ -448,20 +453,29 @@ def pass_gate() -> int:
     from ingest.gate.audit import FAILED, audit
 
     verdicts = audit()
-    groups = {}
-    for verdict in verdicts:
-        groups.setdefault((verdict.study, render_verdict(verdict)), []).append(verdict)
-    for (_, line), alike in groups.items():
-        print(line + (f", in each of {len(alike):,} batches" if len(alike) > 1 else ""))
+    for line in render_verdicts(verdicts):
+        print(line)
     return FAILED if any(verdict.verdict == "failed" for verdict in verdicts) else 0
 
 
-def render_verdict(verdict) -> str:
-    """Write a verdict in a few words."""
-    names = {"fail": set(), "warn": set()}
-    for check in verdict.checks:
-        if not check["is_passed"]:
-            names["fail" if check["observed_value"] is None else check["level"]].add(check["check_name"])
+def render_verdicts(verdicts: list) -> list[str]:
+    """Write verdicts in a few words each; those on LLMs whose trials of a vignette passed are put together."""
+    groups = {}
+    for verdict in verdicts:
+        is_alike = verdict.llm_recorded and not verdict.is_scored and verdict.verdict != "failed"
+        alike = (verdict.study, verdict.vignette, verdict.is_rejected, verdict.is_redefined)
+        groups.setdefault(alike if is_alike else verdict.verdict_id, []).append(verdict)
+    lines = Counter(map(_render, groups.values()))
+    return [line + (f", in each of {n:,} batches" if n > 1 else "") for line, n in lines.items()]
+
+
+def _render(alike):
+    verdict, names, flagged = alike[0], {"fail": set(), "warn": set()}, Counter()
+    for one in alike:
+        flagged.update(one.n_flagged)
+        for check in one.checks:
+            if not check["is_passed"]:
+                names["fail" if check["observed_value"] is None else check["level"]].add(check["check_name"])
     what = "scores" if verdict.is_scored else "trials"
     again = ", audited again with what the study says of it now," if verdict.is_redefined else ""
     outcome = f"failed, its {what} are not published" if verdict.verdict == "failed" else "passed"
@@ -469,11 +483,14 @@ def render_verdict(verdict) -> str:
         outcome = "passed, and is not published: somebody rejected the same, and `bais accept` takes that back"
     parts = [f"FAILED {', '.join(sorted(names['fail']))}"] if names["fail"] else []
     parts += [f"warnings {', '.join(sorted(names['warn']))}"] if names["warn"] else []
-    parts += [f"{n:,} {severity}" for severity, n in sorted(verdict.n_flagged.items())]
+    parts += [f"{n:,} {severity}" for severity, n in sorted(flagged.items())]
     more = f" ({'; '.join(parts)})" if parts else ""
     if verdict.is_unpublished:
         more += f"; its {verdict.n_trials:,} {what} were published, and are not any more once `bais build` has run"
-    return f"  gate: {printable(verdict.vignette)} of {printable(verdict.study)}{again} {outcome}{more}"
+    name = f"{printable(verdict.vignette)} of {printable(verdict.study)}"
+    if verdict.llm_recorded and not verdict.is_scored:
+        name += f" for {printable(verdict.llm_recorded) if len(alike) == 1 else f'{len(alike):,} LLMs'}"
+    return f"  gate: {name}{again} {outcome}{more}"
 
 
 @contextlib.contextmanager

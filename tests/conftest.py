@@ -26,7 +26,7 @@ from bais.main import main as bais
 from ingest.run import main
 from ingest.warehouse import sha256_of
 from tests.tools.golden import Golden, drop_files, is_writing, path_of, title_of, titles_asked
-from tests.tools.stand_ins import load_without_dlt, maxima_without_great_expectations
+from tests.tools.stand_ins import load_without_dlt, thresholds_without_great_expectations
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("BAIS_SHARED") or ROOT.parent / "shared").resolve()
@@ -252,7 +252,7 @@ def stood_in(request):
         if "dlt" not in needs:
             patch.setattr("ingest.land.load._load", load_without_dlt)
         if "great expectations" not in needs:
-            patch.setattr("ingest.gate.audit.checkpoint", maxima_without_great_expectations)
+            patch.setattr("ingest.gate.audit.checkpoint", thresholds_without_great_expectations)
         yield
 
 

@@ -217,14 +217,27 @@ def test_accepted_is_what_was_recorded_less_what_is_out_of_range_or_quarantined(
     assert sizes["accepted"] - sizes["without_suspects"] == flagged[0][0] + of_sacd[0][0]
 
 
-def test_every_batch_of_the_archive_is_published_most_with_warnings(recorded):
-    verdicts = recorded.query("select vignette, verdict, n_trials from raw.batch_verdicts order by vignette")
+def test_every_llm_of_the_archive_is_published_most_with_warnings(recorded):
+    verdicts = recorded.query(
+        "select vignette, verdict, count(*), sum(n_trials)::int from raw.batch_verdicts group by all order by all"
+    )
     assert verdicts == [
-        ("loan", "passed_with_warnings", 660),
-        ("medical", "passed", 660),
-        ("salary", "passed_with_warnings", 1058),
-        ("shoplifting", "passed_with_warnings", 14_204),
+        ("loan", "passed_with_warnings", 2, 660),
+        ("medical", "passed", 2, 660),
+        ("salary", "passed", 1, 330),
+        ("salary", "passed_with_warnings", 1, 728),
+        ("shoplifting", "passed_with_warnings", 11, 14_204),
     ]
+    found = recorded.query("select distinct reason from raw.flagged_trials order by 1")
+    assert not {
+        "another_question",
+        "another_unit",
+        "far_off",
+        "changed_midway",
+        "same_answers",
+        "reversed",
+        "cut_off",
+    } & {reason for (reason,) in found}
 
 
 def test_numbers_that_their_text_does_not_state_are_listed_with_both(recorded):

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingest.archives import Archive
+from ingest.archives import OF_VERSIONS, Archive
 from ingest.texts.lines import Block, blocks_of
 from ingest.warehouse import UserError
 
@@ -84,6 +84,7 @@ ARCHIVE = Archive(
     mark="json_exists(line, '$.eval.task') and json_exists(line, '$.status')",
     own_id="(line ->> '$.eval_id') || '/' || (line ->> '$.id') || '/' || (line ->> '$.epoch')",
     mapping=Path(__file__).with_suffix(".yaml"),
+    tables=("trials", "prompts", *OF_VERSIONS),
     expected="logs of Inspect, whose samples have the columns that the mapping names",
     read=read,
     unfinished=unfinished,

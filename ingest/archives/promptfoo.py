@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingest.archives import Archive
+from ingest.archives import OF_VERSIONS, Archive
 from ingest.texts.lines import Block, blocks_of, read_blocks, repeated_keys
 
 
@@ -71,6 +71,7 @@ ARCHIVE = Archive(
     own_id="line ->> '$.id'",
     own_name="coalesce(line ->> '$.evaluation.evalId', line ->> '$.evalId')",
     mapping=Path(__file__).with_suffix(".yaml"),
+    tables=("trials", "prompts", *OF_VERSIONS),
     expected="results of promptfoo, whose fields are those that the mapping names",
     read=read,
 )

@@ -51,14 +51,16 @@ create table counts (
 create table found (trial_id varchar);
 create table own_ids (own_id varchar);
 create table last_lines (file bigint, n_lines bigint);
-create table contents (vignette varchar, n bigint, content uhugeint);
+create table contents (vignette varchar, llm_recorded varchar, n bigint, content uhugeint);
 create table own_names (source_name varchar);
-create macro batch_of(vignette) as concat_ws('/', getvariable('study'), vignette, getvariable('stamp'));
+create table asked (prompt_hash varchar, text varchar);
+create macro batch_of(vignette, llm_recorded)
+    as concat_ws('/', getvariable('study'), vignette, llm_recorded, getvariable('stamp'));
 """
 
 MADE = ["trial_id", "study", "source", "batch_id", "archive", "source_file", "source_line"]
 OF_A_LINE = [field for field in TABLES["trials"].schema if field.name not in MADE]
-RECORDED = pa.schema([*OF_A_LINE, ("complaint", pa.string())])
+RECORDED = pa.schema([*OF_A_LINE, ("complaint", pa.string()), ("prompt_text", pa.string())])
 
 # Lines with the same keys are judged together; those that are no objects, or have a key twice, are read one by one.
 FIND_UNREAD = """
@@ -197,9 +199,14 @@ insert into last_lines select file, max(line_number) from chunk group by all;
 delete from parsed using copies where parsed.file = copies.file and parsed.line_number = copies.line_number;
 
 insert into contents
-select vignette, count(*), bit_xor(md5_number(trial_id)) from parsed group by all;
+select vignette, llm_recorded, count(*), bit_xor(md5_number(trial_id)) from parsed group by all;
 
 insert into own_names select distinct own_name from parsed where own_name is not null;
+
+insert into asked
+select prompt_hash, any_value(prompt_text) from parsed anti join asked using (prompt_hash)
+where prompt_text is not null
+group by all;
 
 insert into found
 select trial_id from there semi join parsed using (trial_id)
@@ -208,7 +215,7 @@ where trial_id in (select record_id from held)
 
 SELECT_TRIALS = """
 select
-    parsed.* exclude (is_shared, copy_of, own_name) replace (
+    parsed.* exclude (is_shared, copy_of, own_name, prompt_text) replace (
         case when isfinite(anchor_value) then anchor_value end as anchor_value,
         case when isfinite(temperature) then temperature end as temperature,
         case when isfinite(response_recorded) then response_recorded end as response_recorded,
@@ -216,7 +223,7 @@ select
     ),
     getvariable('study') as study,
     'recorded' as source,
-    batch_of(vignette) as batch_id,
+    batch_of(vignette, llm_recorded) as batch_id,
     getvariable('archive') as archive,
     path_in_archive as source_file,
     line_number as source_line,
@@ -355,7 +362,7 @@ COUNT_CHANGES = "select change, count(*) from decided where change != 'gone' or 
 COUNT_TAKEN_UP = """
 select count(*) filter (is_to_publish), count(*) filter (not is_published and not is_to_publish)
 from decided
-where change = 'unchanged' and vignette in (from touched)
+where change = 'unchanged' and batch_of(vignette, llm_recorded) in (from touched)
 """
 
 # That a trial which a version brings is a new entry goes without saying.
@@ -363,32 +370,36 @@ SAID_OF_ENTRIES = "from entries where not (change = 'new' and is_to_land)"
 
 SELECT_BATCHES = f"""
 with trials as (
-    select vignette, sum(n)::bigint as n_trials from counts where state = 'new' and not getvariable('is_compared')
+    select vignette, llm as llm_recorded, sum(n)::bigint as n_trials from counts
+    where state = 'new' and not getvariable('is_compared')
     group by all
     union all
-    select vignette, count(*) filter (change != 'gone') as n_trials from (
-        select vignette, change from decided where is_to_land and change = 'new'
+    select vignette, llm_recorded, count(*) filter (change != 'gone') as n_trials from (
+        select vignette, llm_recorded, change from decided where is_to_land and change = 'new'
         union all
-        select vignette, change from ({SAID_OF_ENTRIES})
-        where batch_id = batch_of(vignette)
+        select vignette, llm_recorded, change from ({SAID_OF_ENTRIES})
+        where batch_id = batch_of(vignette, llm_recorded)
     )
     group by all
 ),
 
 named as (
-    select vignette, sum(n) || ' ' || bit_xor(content) as content from contents group by all
+    select vignette, llm_recorded, sum(n) || ' ' || bit_xor(content) as content from contents group by all
 )
 
 select
-    batch_of(vignette) as batch_id,
+    batch_of(trials.vignette, trials.llm_recorded) as batch_id,
     getvariable('study') as study,
     'recorded' as source,
-    *,
+    trials.*,
+    named.content,
+    declared.* exclude (vignette),
     getvariable('stamp')::timestamptz as loaded_at,
     getvariable('version_id') as version_id
 from trials
-left join named using (vignette)
-left join declared using (vignette)
+left join named
+    on trials.vignette = named.vignette and trials.llm_recorded is not distinct from named.llm_recorded
+left join declared on trials.vignette = declared.vignette
 """
 
 # Of a copy, and of the same folder anywhere, the digest is the same.
@@ -403,9 +414,10 @@ from (
 # What lands beside the trials, by table of `raw`.
 LANDED = {
     "quarantined_lines": SELECT_QUARANTINED,
+    "prompts": "select getvariable('study') as study, prompt_hash, 'message' as prompt_kind, text from asked",
     "batches": SELECT_BATCHES,
     **versions.ROWS_OF_A_VERSION,
-    "version_entries": f"select * exclude (change, vignette, is_to_land) from ({SAID_OF_ENTRIES})",
+    "version_entries": f"select * exclude (change, vignette, llm_recorded, is_to_land) from ({SAID_OF_ENTRIES})",
 }
 
 UNKNOWN = "select {column}, sum(n)::bigint from counts where {column} not in ({known}) group by 1 order by all"

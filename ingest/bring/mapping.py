@@ -88,6 +88,8 @@ class Columns(Part):
     first_number: Column | None = None
     time: Column | None = None
     error: Column | None = None
+    prompt: Column | None = None
+    prompt_hash: Column | None = None
 
     @model_validator(mode="after")
     def _has_answer(self):
@@ -256,6 +258,8 @@ select
     try_cast(first_number_said as double) as first_response,
     coalesce(text_said, case when isfinite(number_read) is not true then number_said end) as response_text,
     {quoted(name)} as protocol,
+    coalesce(prompt_hash_said, md5(prompt_said)) as prompt_hash,
+    prompt_said as prompt_text,
     try_cast(time_said as timestamptz) as asked_at
 from judged
 """

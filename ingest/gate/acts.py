@@ -158,7 +158,8 @@ def last_verdicts() -> list[dict]:
             flagged as (
                 select verdict_id, count(distinct trial_id) filter (severity = 'quarantined') as n_quarantined,
                     count(distinct trial_id) filter (severity = 'suspect') as n_suspect
-                from raw.flagged_trials group by verdict_id
+                from raw.flagged_trials semi join ({query_of("stg_flagged_trials")}) using (trial_id, batch_id)
+                group by verdict_id
             )
             select verdicts.*, act, is_decided, is_published, is_older,
                 coalesce(n_superseded, 0) as n_superseded, coalesce(n_gone, 0) as n_gone,

@@ -1,15 +1,19 @@
 """Write, audit, publish: each batch gets a verdict before its numbers are anybody's.
 
 SQL (`models/gate/`, on the models that everybody reads) finds what is wrong with which trial and reduces a batch to one
-value per cell and check; Great Expectations holds the values against their thresholds (`gate.yaml`). Verdict, checks
+value per check; Great Expectations holds the values against their thresholds (`gate.yaml`). Verdict, checks
 and flags are written in one transaction. Nothing is deleted, and what a person decides is kept as history.
 """
 
 import collections
 import contextlib
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyarrow.dataset import dataset
@@ -23,10 +27,14 @@ from ingest.land.models import query_of
 from ingest.land.raw import ORDERED, TABLES, lacks_nothing, next_ordinal, prepare_raw
 from ingest.warehouse import UserError, explain, in_memory, quoted, transaction, warehouse_path
 
+if TYPE_CHECKING:
+    import duckdb
+
 FAILED = 6
 # what a verdict keeps of its batch
 OF_A_BATCH = (
-    "batch_id", "study", "vignette", "n_trials", "is_scored", "defined_as", "is_redefined", "was_published",
+    "batch_id", "study", "vignette", "llm_recorded", "n_trials", "is_scored", "defined_as", "is_redefined",
+    "was_published",
 )  # fmt: skip
 
 
@@ -43,6 +51,7 @@ class Verdict:
     n_flagged: dict[str, int] = field(default_factory=dict)
     is_scored: bool = False
     is_rejected: bool = False  # by a person, here or where the same was said before
+    llm_recorded: str | None = None  # the one LLM whose trials it holds
     defined_as: str | None = None  # what the study says of the vignette
     is_redefined: bool = False  # it was audited before, when the study said something else of the vignette
     was_published: bool = False
@@ -70,8 +79,8 @@ def audit(batch_ids: list[str] | None = None, config: dict | None = None) -> lis
 
     These are, if not named, those that have none yet, and those of vignettes of which the study has said something else
     since: another range, unit or domain.
-    Batches of one study and vignette are audited one after the other, in the order in which they were loaded: what a
-    batch is compared with depends on the verdicts on those before it. A failure leaves the verdicts of earlier rounds.
+    What was loaded of one study and vignette is audited load after load: what a batch is compared with depends on the
+    verdicts on those before it. A failure leaves the verdicts of earlier rounds.
     """
     config = config or read_config()
     path = warehouse_path()
@@ -80,7 +89,7 @@ def audit(batch_ids: list[str] | None = None, config: dict | None = None) -> lis
     verdicts = []
     try:
         while batch_ids is None or batch_ids:
-            with _beside(path) as memory:
+            with beside(path) as memory:
                 batches, batch_ids = next_round(batches_to_audit(memory, batch_ids))
                 if not batches:
                     break
@@ -98,7 +107,7 @@ def _flags_path():
 
 
 @contextlib.contextmanager
-def _beside(path):
+def beside(path: Path) -> "Iterator[duckdb.DuckDBPyConnection]":
     """Open a DuckDB in memory with the warehouse attached, which stays as it is."""
     import duckdb
 
@@ -142,29 +151,29 @@ def _held_against_thresholds(memory, batches, measured_in, checks, suite):
     measures = collections.defaultdict(dict)
     for row in memory.sql(f"from {measured_in}").to_arrow_table().to_pylist():
         measures[row["batch_id"]][row["check_name"]] = row
-    judge, verdicts = checkpoint(checks, suite), []
-    for batch in batches:
-        verdict = Verdict(uuid.uuid4().hex, **{name: batch[name] for name in OF_A_BATCH})
-        measured = measures[verdict.batch_id]
-        frame = pd.DataFrame({name: measured[name]["values_of_cells"] for name, _ in thresholds_of(checks)})
-        verdict.checks = _checks(verdict, measured, checks, judge(frame))
-        verdicts.append(verdict)
+    verdicts = [Verdict(uuid.uuid4().hex, **{name: batch[name] for name in OF_A_BATCH}) for batch in batches]
+    ids = [verdict.batch_id for verdict in verdicts]
+    values = {check: [measures[batch_id][check]["value"] for batch_id in ids] for check in checks}
+    frame = pd.DataFrame({"batch_id": ids, **values})
+    unmet = checkpoint(checks, suite)(frame)
+    for verdict, observed in zip(verdicts, frame.to_dict("records"), strict=True):
+        verdict.checks = _checks(verdict, measures[verdict.batch_id], observed, unmet, checks)
     return verdicts
 
 
-def _checks(verdict, measured, checks, results):
+def _checks(verdict, measured, values, unmet, checks):
     """Return the rows of checks of a verdict; one without an observed value is a failure of the gate itself."""
     rows = []
     for (name, level), threshold in thresholds_of(checks).items():
-        is_met, observed = results.get((name, level), (False, None))
-        without = observed is None
+        observed, batches = values[name], unmet.get((name, level))
+        without = observed is None or isnan(observed) or batches is None
         rows.append(
             {
                 "verdict_id": verdict.verdict_id,
                 "batch_id": verdict.batch_id,
                 "check_name": name,
                 "level": level,
-                "is_passed": is_met and not without,
+                "is_passed": not without and verdict.batch_id not in batches,
                 "observed_value": None if without else float(observed),
                 "threshold": threshold,
                 "measure": f"{checks[name]['measure']} over {checks[name]['over']}",

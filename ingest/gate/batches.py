@@ -67,6 +67,7 @@ def batches_to_audit(memory, batch_ids):
             count(last_verdicts.batch_id) > 0 as is_audited,
             coalesce(bool_or(last_verdicts.is_published), false) as was_published,
             coalesce(bool_or(last_verdicts.is_mended), false) as is_mended,
+            any_value(batches.llm_recorded) as llm_recorded,
             any_value(stated.defined_as) as defined_as,
             coalesce(any_value(last_verdicts.defined_as) != any_value(stated.defined_as), false) as is_redefined,
             coalesce(any_value(batches.source) = 'scored', false) as is_scored
@@ -100,11 +101,17 @@ def batch_meant(ids, named):
 
 
 def next_round(batches):
-    """Return all batches of scores, else the first batch of each study and vignette; and the ids of the others."""
+    """Return all batches of scores, else what the first load brought of each study and vignette; and the other ids."""
     if scored := [batch for batch in batches if batch["is_scored"]]:
         return scored, [batch["batch_id"] for batch in batches if not batch["is_scored"]]
-    first, waiting = {}, []
+    first = {}
     for batch in batches:
-        if first.setdefault((batch["study"], batch["vignette"]), batch) is not batch:
-            waiting.append(batch["batch_id"])
-    return list(first.values()), waiting
+        first.setdefault((batch["study"], batch["vignette"]), _load(batch))
+    now = [batch for batch in batches if first[batch["study"], batch["vignette"]] == _load(batch)]
+    ids = {batch["batch_id"] for batch in now}
+    return now, [batch["batch_id"] for batch in batches if batch["batch_id"] not in ids]
+
+
+def _load(batch):
+    """Return what batches share that one load brought of several LLMs."""
+    return batch["loaded_at"] if batch["llm_recorded"] else batch["batch_id"]

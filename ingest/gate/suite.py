@@ -1,4 +1,4 @@
-"""The suite of Great Expectations by which a batch is judged: one expectation per check and severity of `gate.yaml`."""
+"""The suite of Great Expectations by which batches are judged: an expectation per check and severity of `gate.yaml`."""
 
 import functools
 import logging
@@ -38,7 +38,7 @@ def great_expectations():
     verdicts = []
 
     class KeepVerdict(ValidationAction):
-        """Keeps of each check and level whether it is met and the value that was observed."""
+        """Keeps of each check and level which batches do not meet it."""
 
         type: Literal["keep_verdict"] = "keep_verdict"
         name: str = "keep_verdict"
@@ -46,38 +46,43 @@ def great_expectations():
         def run(self, checkpoint_result, action_context=None):
             """Keep the results of a checkpoint, of which there is one for each frame."""
             for validated in checkpoint_result.run_results.values():
-                verdicts.append({_key(result): _observed(result) for result in validated.results})
+                verdicts.append({_key(result): _unmet(result) for result in validated.results})
             return {}
 
     logging.getLogger("great_expectations").setLevel(logging.ERROR)
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False}
-    context.data_sources.add_pandas(NAME).add_dataframe_asset("cells").add_batch_definition_whole_dataframe("whole")
+    context.data_sources.add_pandas(NAME).add_dataframe_asset("batches").add_batch_definition_whole_dataframe("whole")
     return gx, context, KeepVerdict(), verdicts
 
 
 def checkpoint(checks: dict[str, dict], name: str) -> Callable:
-    """Return what judges a frame, whose columns are checks and rows cells, by the suite that they come to.
+    """Return what judges a frame of one row per batch, whose columns are checks, by the suite that they come to.
 
-    It returns by check and level whether it is met, and the observed value.
+    It returns by check and level which batches do not meet it.
     """
     gx, context, action, verdicts = great_expectations()
     suite = context.suites.add_or_update(
         gx.ExpectationSuite(
             name=name,
             expectations=[
-                gx.expectations.ExpectColumnMaxToBeBetween(
+                gx.expectations.ExpectColumnValuesToBeBetween(
                     column=check, max_value=most, severity=SEVERITIES[level], meta={"level": level}
                 )
                 for (check, level), most in thresholds_of(checks).items()
             ],
         )
     )
-    cells = context.data_sources.get(NAME).get_asset("cells").get_batch_definition("whole")
-    definition = gx.ValidationDefinition(name=name, data=cells, suite=suite)
+    batches = context.data_sources.get(NAME).get_asset("batches").get_batch_definition("whole")
+    definition = gx.ValidationDefinition(name=name, data=batches, suite=suite)
     definition = context.validation_definitions.add_or_update(definition)
     gate = context.checkpoints.add_or_update(
-        gx.Checkpoint(name=name, validation_definitions=[definition], actions=[action])
+        gx.Checkpoint(
+            name=name,
+            validation_definitions=[definition],
+            actions=[action],
+            result_format={"result_format": "COMPLETE", "unexpected_index_column_names": ["batch_id"]},
+        )
     )
 
     def judge(frame):
@@ -91,5 +96,6 @@ def _key(result):
     return result.expectation_config.kwargs["column"], result.expectation_config.meta["level"]
 
 
-def _observed(result):
-    return bool(result.success), result.result.get("observed_value")
+def _unmet(result):
+    places = result.result.get("unexpected_index_list")
+    return None if places is None else {place["batch_id"] for place in places}

@@ -29,8 +29,8 @@ class Version:
 READING = """
 md5(struct_pack(
     texts := [
-        llm_recorded, llm_returned, trials.vignette, technique, anchor_direction, status_recorded, reason_recorded,
-        response_text, replicate::varchar, epoch_us(asked_at)::varchar
+        trials.llm_recorded, llm_returned, trials.vignette, technique, anchor_direction, status_recorded,
+        reason_recorded, response_text, replicate::varchar, epoch_us(asked_at)::varchar
     ],
     numbers := list_transform(
         [anchor_value, temperature, response_recorded, first_response],
@@ -38,11 +38,12 @@ md5(struct_pack(
     ),
     declared := [domain, response_unit, valid_min::varchar, valid_max::varchar]
         || case when baseline_prompt is null then [] else [baseline_prompt, differs_by] end
+        || case when trials.prompt_hash is null then [] else [trials.prompt_hash] end
 )::varchar)
 """
 
 NO_TRIALS = "select null::bigint as line_number, null::timestamp as asked_at where false"
-NOT_PARSED = ("file", "line_number", "line", "kind", "looks_like", "complaint")
+NOT_PARSED = ("file", "line_number", "line", "kind", "looks_like", "complaint", "prompt_text")
 
 # What the warehouse knows of the sources of a study and format: the last trial of each entry, and where that lies.
 KNOWN = """
@@ -124,6 +125,7 @@ of_sources as (
 select
     of_sources.*,
     trials.vignette,
+    trials.llm_recorded,
     trials.source_file as landed_path,
     trials.source_line as line_number,
     {own_id} as own_id,
@@ -278,6 +280,7 @@ lines as (
         pending.id,
         pending.trial_id,
         pending.vignette,
+        pending.llm_recorded,
         pending.source_file,
         pending.landed_in,
         landed_in is not null and own_versions.version_id is null as is_attached,
@@ -305,6 +308,7 @@ select
     coalesce(entry, trial_id) as entry,
     case when change = 'unchanged' then record_id else trial_id end as record_id,
     vignette,
+    llm_recorded,
     source_file,
     case when change = 'unchanged' then batch_id else landed_in end as batch_id,
     change != 'unchanged' or is_published as is_published,
@@ -320,6 +324,7 @@ select
     entry,
     record_id,
     vignette,
+    llm_recorded,
     landed_path as source_file,
     batch_id,
     is_published,
@@ -337,6 +342,7 @@ select distinct
     record_id as entry,
     record_id,
     vignette,
+    llm_recorded,
     path as source_file,
     batch_id,
     is_published,
@@ -354,6 +360,7 @@ select
     entry,
     record_id,
     vignette,
+    llm_recorded,
     path as source_file,
     batch_id,
     true as is_published,
@@ -373,10 +380,10 @@ where line_number not in (select old_id from pairs)
     )
 """
 
-# What changes a vignette hangs on a verdict of its own; then so does what no other verdict has published.
+# What changes of an LLM and a vignette hangs on a verdict of its own; then so does what no other verdict has published.
 CONCLUDE = """
 create table touched as
-select distinct vignette from decided
+select distinct batch_of(vignette, llm_recorded) as batch_id from decided
 where is_to_publish;
 
 create table entries as
@@ -386,16 +393,17 @@ select
     entry,
     case when change != 'gone' then record_id end as record_id,
     case
-        when vignette in (from touched) and (is_to_publish or not is_published)
-            then batch_of(vignette)
+        when batch_of(vignette, llm_recorded) in (from touched) and (is_to_publish or not is_published)
+            then batch_of(vignette, llm_recorded)
         else batch_id
     end as batch_id,
     case when change != 'gone' then source_file end as source_file,
     change,
     vignette,
+    llm_recorded,
     is_to_land
 from decided
-where not is_as_before or (not is_published and vignette in (from touched))
+where not is_as_before or (not is_published and batch_of(vignette, llm_recorded) in (from touched))
 """
 
 

@@ -1,5 +1,5 @@
 -- One row per batch that an audit looks at, with what its study declares: the audited ones (`is_new`), and what they
--- are compared with, the published ones of that version of their study's vignette that were loaded before them.
+-- are compared with, the published ones of that version of their study's vignette that were loaded before or with them.
 with defined as (
     select
         audited.*,
@@ -8,12 +8,17 @@ with defined as (
         case when batches.source != 'recorded' then batches.definition end as declared,
         coalesce(batches.vignette_version, 1) as vignette_version,
         batches.technique_versions,
+        batches.llm_recorded,
         list_filter(
             from_json(batches.definition -> '$.vignettes', '["json"]'),
             lambda entry: (entry ->> '$.vignette') = audited.vignette
         )[1] as entry,
         from_json(batches.definition -> '$.techniques', '[{"technique": "varchar"}]') as techniques_declared,
-        coalesce(entry -> '$.anchors', declared -> '$.anchors') as anchors
+        coalesce(entry -> '$.anchors', declared -> '$.anchors') as anchors,
+        -- what one load brought of a vignette is declared alike
+        row_number() over (
+            partition by audited.study, audited.vignette order by audited.ordinal desc, audited.batch_id desc
+        ) = 1 as is_last
     from {{ source('gate', 'audited_batches') }} as audited
     left join {{ ref('stg_batches') }} as batches using (batch_id)
 ),
@@ -24,22 +29,30 @@ looked_at as (
     select
         defined.*
         replace (
-            batches.batch_id as batch_id, batches.technique_versions as technique_versions, false as is_new
+            batches.batch_id as batch_id,
+            batches.technique_versions as technique_versions,
+            batches.llm_recorded as llm_recorded,
+            false as is_new
         )
     from {{ ref('stg_batches') }} as batches
     semi join {{ ref('stg_batch_verdicts') }} as verdicts
         on batches.batch_id = verdicts.batch_id and verdicts.is_published
+    anti join {{ source('gate', 'audited_batches') }} as audited on batches.batch_id = audited.batch_id
     inner join defined
         on
-            batches.study = defined.study and batches.vignette = defined.vignette
+            defined.is_last and batches.study = defined.study and batches.vignette = defined.vignette
             and coalesce(batches.vignette_version, 1) = defined.vignette_version
-            and (batches.ordinal, batches.batch_id) < (defined.ordinal, defined.batch_id)
+            and (
+                (batches.ordinal, batches.batch_id) < (defined.ordinal, defined.batch_id)
+                or batches.loaded_at = defined.loaded_at
+            )
 )
 
 select
     batch_id,
     study,
     vignette,
+    llm_recorded,
     loaded_at,
     is_new,
     technique_versions,
@@ -64,18 +77,8 @@ select
         )
     ) as models,
     list_transform(techniques_declared, lambda declared_one: declared_one['technique']) as techniques,
-    -- in a case text also `12th` is a number, `2,400` is one, and `7,8` begins with one
-    list_transform(
-        regexp_extract_all(
-            if(entry is null, vignettes.case_numbers, concat(entry ->> '$.case', ' ', entry ->> '$.question')),
-            '(?:^|[^\pL\pN_.,])(\d+(?:,\d+)*(?:\.\d+)?)',
-            1
-        ),
-        lambda digits: case
-            when regexp_full_match(digits, '\d{1,3}(?:,\d{3})+(?:\.\d+)?') then replace(digits, ',', '')
-            else split_part(digits, ',', 1)
-        end::double
-    ) as written_numbers,
+    if(entry is null, vignettes.case_numbers, concat(entry ->> '$.case', ' ', entry ->> '$.question')) as case_text,
+    {{ numbers_in("case_text") }} as written_numbers,
     -- an answer in thousands repeats `$130,000` as 130
     case
         when units.response_unit like 'thousand%'

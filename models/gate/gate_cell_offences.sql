@@ -92,10 +92,14 @@ select
     'no_baseline' as reason,
     1 as value,
     1 as n,
-    llm || ': ' || llm || ' has anchored trials and no baseline' as detail
+    concat(
+        llm, ': ',
+        coalesce('its baseline is held back (' || sum(n_held_of_baseline) || ' answers)', 'it has no baseline'),
+        ', for which ', sum(n_trials) filter (where direction != 'none'), ' anchored trials wait'
+    ) as detail
 from cells
-where lacks_baseline
 group by batch_id, llm
+having bool_or(lacks_baseline)
 union all by name
 -- few trials that follow answers may all be refused, as those that are asked again often are
 select

@@ -17,6 +17,7 @@ select
     {% for status in ('answered', 'refused', 'unparsed', 'failed') %}
     coalesce(sum(n) filter (where status = '{{ status }}'), 0)::bigint as n_{{ status }},
     {% endfor %}
+    sum(n) filter (where is_quarantined and direction = 'none' and technique = 'no_technique') as n_held_of_baseline,
     any_value(minimum) as minimum,
     any_value(is_archive) as is_archive,
     bool_or(phase in ('anchored', 'baselines', 'answers') or phase is null) as is_complete_phase,

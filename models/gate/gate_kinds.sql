@@ -1,6 +1,10 @@
 -- One row per kind of trial that an audit looks at: what the `n` trials of the kind share, what their batch declares,
 -- the LLM's own baseline, and what is usual in the cell. Cells are numbered in their order.
-with grouped as (
+with settings as (
+    select baseline_share from {{ source('gate', 'settings') }}
+),
+
+grouped as (
     select
         kind,
         count(*) as n,
@@ -21,7 +25,7 @@ answers as (
 ),
 
 batches as (
-    select * exclude (ends, models, techniques, written_numbers, case_numbers) from {{ ref('gate_batches') }}
+    select * exclude (ends, models, techniques, case_text, written_numbers, case_numbers) from {{ ref('gate_batches') }}
 ),
 
 kinds as (
@@ -57,8 +61,12 @@ weighed as (
     select
         *,
         sum(n) over (partition by cell, anchor_value) as n_with_anchor,
-        sum(n) over (partition by cell, prompt_hash) as n_with_prompt
+        sum(n) over (partition by cell, prompt_hash) as n_with_prompt,
+        count(distinct technique) over (partition by study, vignette, llm, direction, anchor_value) as n_techniques,
+        abs(anchor_value - by_rule * baseline) as off,
+        off > baseline_share * by_rule * baseline as is_off
     from numbered
+    cross join settings
 ),
 
 most_frequent as (
@@ -79,16 +87,14 @@ usual_numbers as (
     group by all
 ),
 
--- of the anchors that an archive gave an LLM, the one nearest to what its factor makes of the LLM's baseline
+-- of the anchors that an archive gave an LLM, and of those as good as what its factor makes of the LLM's baseline, the
+-- one that most techniques have, else the nearest
 anchors_by_protocol as (
     select
-        study,
-        vignette,
-        llm,
-        direction,
-        first(anchor_value order by abs(anchor_value - by_rule * baseline), anchor_value) as anchor_by_protocol
-    from numbered
-    where rule is null and anchor_value is not null and by_rule is not null and baseline is not null
+        {{ ['study', 'vignette', 'llm', 'direction'] | join(', ') }},
+        first(anchor_value order by is_off, if(is_off, 0, -n_techniques), off, anchor_value) as anchor_by_protocol
+    from weighed
+    where rule is null and anchor_value is not null and off is not null
     group by all
 )
 

@@ -1,5 +1,5 @@
--- One row per audited batch and check: the values, one for each cell, that Great Expectations holds against the
--- thresholds, how many offend, a sample of their trials, and what is wrong in words.
+-- One row per audited batch and check: the value, of some checks that of the worst cell, that Great Expectations holds
+-- against the thresholds, how many offend, a sample of their trials, and what is wrong in words.
 -- a version that only removes brings a batch without a trial
 with cells as (
     select batches.batch_id, cells.cell, coalesce(cells.n_trials, 0) as n_trials
@@ -39,7 +39,7 @@ measured as (
         checks.check_name,
         any_value(checks.over) as over_what,
         any_value(checks.measure) as measure,
-        list(coalesce(findings.value, 0)::double) as values_of_cells,
+        max(coalesce(findings.value, 0))::double as value_of_worst,
         coalesce(sum(findings.n_offending), 0)::bigint as n_offending,
         sum(cells.n_trials) as n_trials,
         flatten(list(coalesce(findings.sample, []) order by cells.cell))[:5] as sample,
@@ -57,10 +57,10 @@ select
     batch_id,
     check_name,
     case
-        when over_what in ('cell', 'vignette') then values_of_cells
-        when measure = 'share' then repeat([coalesce(n_offending / nullif(n_trials, 0), 0)], len(values_of_cells))
-        else repeat([n_offending::double], len(values_of_cells))
-    end as values_of_cells,
+        when over_what in ('cell', 'vignette') then value_of_worst
+        when measure = 'share' then coalesce(n_offending / nullif(n_trials, 0), 0)
+        else n_offending::double
+    end as value,
     n_offending,
     sample,
     detail

@@ -18,7 +18,7 @@
         "technique || ' is neither in the study nor in seeds/techniques.csv'"),
     ('temperature_out_of_range', "isnan(temperature) or temperature not between 0 and 2",
         "'temperature ' || temperature"),
-    ('out_of_range', "status = 'out_of_range'",
+    ('out_of_range', "status = 'out_of_range' and not coalesce(is_of_llm, false)",
         "concat(
             number, ' is not between ', coalesce(valid_min::varchar, 'any'),
             ' and ', coalesce(valid_max::varchar, 'any')
@@ -94,6 +94,14 @@ frequent_answers as (
 
 kinds as (
     select * from {{ ref('gate_kinds') }}
+),
+
+culprits as (
+    select * from {{ source('gate', 'culprits') }}
+),
+
+patterns as (
+    select * from {{ ref('gate_patterns') }}
 ),
 
 known_llms as (
@@ -205,6 +213,19 @@ longest_calls as (
     group by all
 ),
 
+-- an LLM that answers in another unit is not blamed for the range of the right one
+in_another_unit as (
+    select trial_id, is_of_llm from culprits
+    where reason = 'another_unit'
+),
+
+-- whose baseline may be another than the one that its anchors were made of
+unsteady_llms as (
+    select distinct trials.study, trials.vignette, trials.llm, true as is_unsteady from trials
+    inner join patterns using (trial_id)
+    where patterns.reason in ('changed_midway', 'cut_off')
+),
+
 arms as (
     select study, vignette, technique, count(distinct arm) as n_arms from kinds
     group by all
@@ -265,6 +286,7 @@ wrong as (
         case when {{ condition }} then {{ words }} end as {{ check }},
         {% endfor %}
         case
+            when is_unsteady then null
             when
                 rule is null and by_rule is not null
                 and abs(anchor_value - exact_anchor) > greatest(0.5, baseline_share * exact_anchor) + 1e-9
@@ -291,15 +313,26 @@ wrong as (
     left join drifts using (cell)
     left join unpaired using (trial_id)
     left join longest_calls using (trial_id)
+    left join in_another_unit using (trial_id)
+    left join unsteady_llms using (study, vignette, llm)
     where is_new or (rule is null and anchor_value != usual_anchor)
 ),
 
 found as (
     select *, coalesce(*columns(* exclude (trial_id, batch_id, study, cell, is_new))) as first_detail from wrong
     where first_detail is not null
+),
+
+found_elsewhere as (
+    select * exclude (is_of_llm) from culprits
+    union all by name
+    select * from patterns
 )
 
 -- which of two anchors is the other one must not depend on which was loaded first
 select trial_id, batch_id, study, cell, reason, detail from found
 unpivot (detail for reason in (columns(* exclude (trial_id, batch_id, study, cell, is_new, first_detail))))
 where is_new or reason = 'other_anchor'
+union all by name
+select found_elsewhere.*, trials.cell from found_elsewhere
+inner join trials using (trial_id)

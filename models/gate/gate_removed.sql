@@ -1,9 +1,15 @@
 -- One row per audited batch and way in which its version of the source takes rows out of publication: the share of
--- the published rows of its vignette, and the LLMs of which no row is left. A row that has another in its place (of the
--- same LLM and technique) is changed and not removed.
+-- the published rows of its vignette and LLM, and the LLM if no row is left of it. A row that has another in its place
+-- (of the same LLM and technique) is changed and not removed.
 with batches as (
-    select batches.batch_id, batches.study, batches.vignette, min(cells.cell) as cell
+    select
+        batches.batch_id,
+        batches.study,
+        batches.vignette,
+        coalesce(aliases.llm, batches.llm_recorded) as batch_llm,
+        min(cells.cell) as cell
     from {{ ref('gate_batches') }} as batches
+    left join {{ ref('llm_aliases') }} as aliases on batches.llm_recorded = aliases.alias
     left join {{ ref('gate_cells') }} as cells using (batch_id)
     where batches.is_new
     group by all
@@ -51,10 +57,11 @@ llms as (
     having sum(n_before) > 0
 ),
 
-vignettes as (
+-- an older bais has one batch for all LLMs
+batches_short as (
     select
-        study,
-        vignette,
+        batch_id,
+        any_value(cell) as cell,
         sum(n_before) as n_before,
         sum(n_removed) as n_removed,
         count(*) filter (where is_gone) as n_gone,
@@ -64,13 +71,17 @@ vignettes as (
             as removed,
         string_agg(llm, ', ' order by llm) filter (where is_gone) as gone
     from llms
+    inner join batches
+        on
+            {{ same_in('llms', 'batches', ['study', 'vignette']) }}
+            and coalesce(llms.llm = batches.batch_llm, true)
     group by all
 ),
 
 found as (
     select
-        study,
-        vignette,
+        batch_id,
+        cell,
         unnest([  -- noqa: AL03
             {
                 'reason': 'removed_rows',
@@ -89,9 +100,8 @@ found as (
                 'detail': 'no row is left of ' || gone
             }
         ], max_depth := 2)
-    from vignettes
+    from batches_short
 )
 
 select batch_id, reason, value, n, sample, detail, cell from found
-inner join batches using (study, vignette)
 where n > 0

@@ -3,7 +3,7 @@
 select
     batches.batch_id,
     checks.check_name,
-    [coalesce(sum(offences.n), 0)::double] as values_of_cells,
+    coalesce(sum(offences.n), 0)::double as value,
     coalesce(sum(offences.n), 0)::bigint as n_offending,
     coalesce(list(distinct offences.score_id order by offences.score_id)[:5], []) as sample,
     first(offences.detail order by offences.n desc, offences.detail asc) as detail

@@ -61,7 +61,8 @@ order_seed: SEED
 limits: {{concurrency: 64}}
 """,
 }
-SHAPES["archive"] = SHAPES["broad"]
+# where bais has not asked itself, an LLM that moves away from anchors may have been given the other labels
+SHAPES["archive"] = SHAPES["broad"].replace("pull: -0.3", "pull: 0.3")
 CELL_FIELDS = ("llm", "vignette", "technique", "anchor_direction", "anchor_value", "temperature")
 SIZES = {"1 row": 0, "5 %": 0.05, "20 %": 0.2, "50 %": 0.5, "all": 1}
 COPIED = {"trials": ("trial_id", "batch_id"), "calls": ("call_id", "trial_id"), "batches": ("batch_id",)}
@@ -195,9 +196,11 @@ ALL_OF_BATCH = (
 CELLS = "20 %, 50 %, all"
 OTHER_CELL = "below_minimum, duplicate"  # the replicates of three temperatures come together there
 FAULTS = {
-    "a copy of the answers times 1,000": Fault("factor_1000", answer(f"{NUMBER} * 1000"), also="out_of_range"),
+    "a copy of the answers times 1,000": Fault(
+        "factor_1000", answer(f"{NUMBER} * 1000"), also="out_of_range, another_unit"
+    ),
     "the answers divided by 1,000": Fault(
-        "factor_1000", answer(f"{NUMBER} / 1000"), is_absolute=False, also="at_most_one"
+        "factor_1000", answer(f"{NUMBER} / 1000"), is_absolute=False, also="at_most_one, another_unit"
     ),
     "anchors at 0.7 times": Fault("wrong_anchor", change("anchor_value", "round(anchor_value * 0.7)")),
     "anchors at 1.3 times": Fault("wrong_anchor", change("anchor_value", "round(anchor_value * 1.3)")),
@@ -242,7 +245,7 @@ FAULTS = {
         "equals_case_number", answer("12"), sizes="50 %, all", tried="1 row, 5 %, 20 %, 50 %, all",
         shapes="single, broad",
     ),
-    "answers of 1": Fault("at_most_one", answer("1")),
+    "answers of 1": Fault("at_most_one", answer("1"), also="another_unit, far_off"),
     "a cell shifted by half": Fault(
         "drift", answer(f"round({NUMBER} * 1.5)"), sizes="all", tried="5 %, 20 %, 50 %, all", shapes="growing"
     ),
@@ -262,14 +265,14 @@ FAULTS = {
         "baseline_with_anchor", change("anchor_value", "15"), of="anchor_direction = 'none'", shapes="broad, growing"
     ),
     "anchored trials called unanchored": Fault(
-        "baseline_with_anchor", change("anchor_direction", "'none'"), also="below_minimum"
+        "baseline_with_anchor", change("anchor_direction", "'none'"), also="below_minimum, another_question"
     ),
     "empty texts": Fault(
         "unparsed", change("response_text", "''"), sizes=CELLS, tried="1 row, 5 %, 20 %, 50 %, all",
         also="unparsed_of_batch, no_answer",
     ),
     "an unknown technique": Fault(
-        "unknown_technique", change("technique", "'hypnosis'"), also="below_minimum"
+        "unknown_technique", change("technique", "'hypnosis'"), also="below_minimum, another_question"
     ),
     "answers out of range": Fault("out_of_range", answer("valid_max + 7"), also="no_answer"),
     "fewer trials than the minimum": Fault(
@@ -286,7 +289,9 @@ FAULTS = {
     ),
     "no prompt": Fault("missing_field", change("prompt_hash", "null")),
     "no time": Fault("missing_field", change("asked_at", "null")),
-    "an anchor without its value": Fault("missing_field", change("anchor_value", "null")),
+    "an anchor without its value": Fault(
+        "missing_field", change("anchor_value", "null"), also="another_question"
+    ),
     "a vignette that nobody defined": Fault(
         "unknown_vignette",
         "update trials set vignette = 'riddle'; update batches set vignette = 'riddle', domain = null",
@@ -305,7 +310,8 @@ FAULTS = {
         "new_llm", change("llm_recorded", "'acme/unheard-of'"), shapes="archive", also="below_minimum, no_baseline"
     ),
     "an archive's answers out of range": Fault(
-        "out_of_range", change("response_recorded", "valid_max + 7"), shapes="archive", also="reading_differs"
+        "out_of_range", change("response_recorded", "valid_max + 7"), shapes="archive",
+        also="reading_differs, another_unit, far_off",
     ),
     "exact copies with new run numbers": Fault(
         "duplicate", COPY.format(", replicate + 1000 as replicate"), flags=COPIES,

@@ -341,6 +341,34 @@ def test_the_gate_audits_what_was_imported_like_any_batch(archive, make, query):
     ) == [("warn", 1)]
 
 
+def test_the_prompt_of_a_result_is_kept_and_rows_whose_anchor_it_lacks_are_held_back(archive, make, query):
+    anchors = {"gpt-4.1": 55, "gpt-4o": 60, "o3": 72}
+    results = [
+        result(
+            100 + i,
+            provider={"id": f"openai:chat:{llm}"},
+            prompt={"raw": f"They offered {anchor}. Which salary?"},
+            vars={
+                "vignette": "analyst",
+                "technique": "no_technique",
+                "direction": "low",
+                "anchor": anchor + 7 * (llm == "o3"),
+            },
+        )
+        for llm, anchor in anchors.items()
+        for i in range(6)
+    ]
+    assert bring(make.file(archive / "r.jsonl", *results)) == 0
+    assert query("select prompt_kind, text from raw.prompts order by text") == [
+        ("message", f"They offered {anchor}. Which salary?") for anchor in anchors.values()
+    ]
+    audit()
+    assert query(
+        "select llm_recorded, count(*), min(replace(detail, prompt_hash, '…')) from raw.flagged_trials "
+        "inner join raw.trials using (trial_id) where reason = 'another_question' group by all"
+    ) == [("openai:chat:o3", 6, "prompt … asks with another anchor, not 79.0")]
+
+
 def test_study_on_the_command_line_goes_before_the_one_in_the_mapping(archive, make, query):
     path = make.file(archive / "r.jsonl", result())
     assert bring(path, "promptfoo", None, "--study", "another") == 0

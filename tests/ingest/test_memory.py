@@ -60,5 +60,5 @@ def test_an_audit_that_needs_more_memory_names_the_setting(warehouse, monkeypatc
     prepare_raw(warehouse)
     monkeypatch.setenv(VARIABLE, "1MB")
     said = f"^an audit needs more memory than the 1MB .* {VARIABLE}=8GB$"
-    with pytest.raises(UserError, match=said), gate._beside(warehouse) as memory:
+    with pytest.raises(UserError, match=said), gate.beside(warehouse) as memory:
         memory.execute("select list(range) from range(1_000_000)")

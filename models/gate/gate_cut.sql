@@ -1,0 +1,48 @@
+-- One row per audited trial of an LLM that lacks runs the more often the higher its cells answer, or the lower, by more
+-- than chance (Fisher 1915): somebody may have taken out what was too high, or too low.
+{% set of_llm = ['study', 'vignette', 'llm'] | join(', ') %}
+with settings as (
+    select fewest, cut_z from {{ source('gate', 'settings') }}
+),
+
+trials as not materialized (
+    select * from {{ ref('gate_trials') }}
+    where is_new and not is_quarantined
+),
+
+cells as (
+    select
+        {{ of_llm }},
+        anchored_cell,
+        temperature,
+        median(case when status = 'answered' then number end) as level,
+        max(replicate) - min(replicate) + 1 as n_runs,
+        greatest(n_runs - count(*), 0) as n_missing
+    from trials
+    where replicate is not null
+    group by all
+),
+
+llms as (
+    select
+        {{ of_llm }},
+        count(*) filter (where n_missing > 0) as n_lacking,
+        sum(n_missing) as n_missing,
+        sum(n_runs) as n_runs,
+        atanh(0.999999 * corr(n_missing / n_runs, level)) * sqrt(greatest(count(*) - 3, 0)) as z
+    from cells
+    where level is not null
+    group by all
+)
+
+select
+    trials.trial_id,
+    trials.batch_id,
+    trials.study,
+    concat(
+        n_missing, ' of ', n_runs, ' runs are not there, the more the ', if(z > 0, 'higher', 'lower'), ' a cell answers'
+    ) as detail
+from trials
+inner join llms using ({{ of_llm }})
+cross join settings
+where n_lacking >= fewest and abs(z) > cut_z

@@ -1,0 +1,101 @@
+-- One row per audited trial whose LLM, or whose cell of it, answers at another level than it should, in logarithms of
+-- medians: than the same technique and direction of other LLMs, once what an LLM has in all its cells is taken off. Of
+-- two that differ the one is wrong that is also far from its own anchors or, of a cell, from its own other cells. Where
+-- the distance is a factor between units it is another unit, else unexplained.
+with settings as (
+    select fewest, level_least, level_spreads, cell_spreads, level_factor from {{ source('gate', 'settings') }}
+),
+
+answers as (
+    select * from {{ ref('gate_asked') }}
+    where number > 0 and direction is not null
+),
+
+cells as (
+    select
+        {{ ['study', 'vignette', 'llm', 'technique', 'direction', 'temperature'] | join(', ') }},
+        median(ln(number)) as level,
+        median(case when anchor_value > 0 then ln(number / anchor_value) end) as from_anchor
+    from answers
+    cross join settings
+    group by all
+    having count(*) >= any_value(settings.fewest)
+),
+
+compared as (
+    select cells.*, any_value(cells.level) - median(others.level) as above from cells
+    left join cells as others
+        on {{ same_in('cells', 'others', ['study', 'vignette', 'technique', 'direction']) }} and cells.llm != others.llm
+    group by all
+),
+
+llms as (
+    select
+        {{ ['study', 'vignette', 'llm'] | join(', ') }},
+        median(level) as level_of_llm,
+        median(above) as llm_above,
+        median(from_anchor) as from_anchors
+    from compared
+    group by all
+    having count(above) > 0
+),
+
+far_llms as (
+    select * from llms
+    cross join settings
+    window of_vignette as (partition by study, vignette)
+    qualify
+        -- the median of a few is moved by the one that is wrong
+        abs(llm_above) > greatest(
+            level_least,
+            if(count(*) over of_vignette > 3, level_spreads * 1.4826 * mad(llm_above) over of_vignette, 0)
+        )
+        and coalesce(from_anchors * sign(llm_above) >= 0.5 * abs(llm_above), true)
+),
+
+-- of the other LLMs, what is left of a cell
+residuals as (
+    select * replace (above - llm_above as above) from compared
+    inner join llms using (study, vignette, llm)
+    anti join far_llms using (study, vignette, llm)
+),
+
+far as (
+    select study, vignette, llm, technique, direction, temperature, above from residuals
+    cross join settings
+    qualify
+        abs(above) > greatest(level_least, cell_spreads * 1.4826 * mad(above) over (partition by study, vignette))
+        and (level - level_of_llm) * sign(above) >= 0.5 * abs(above)
+    union all by name
+    select study, vignette, llm, llm_above as above from far_llms
+),
+
+explained as (
+    select
+        *,
+        list_filter([4.35, 10, 12, 30, 100, 1000], lambda unit: abs(abs(above) - ln(unit)) <= level_factor) as units,
+        list_transform(units, lambda unit: concat(if(above < 0, '1/', ''), format('{:g}', unit::double))) as factors,
+        len(units) > 0 as is_unit
+    from far
+    cross join settings
+)
+
+select
+    answers.trial_id,
+    answers.batch_id,
+    answers.study,
+    if(explained.is_unit, 'another_unit', 'far_off') as reason,
+    explained.technique is null as is_of_llm,
+    concat(
+        concat_ws(' ', explained.llm, explained.technique, explained.direction), ': ', format('{:.2g}', exp(above)),
+        ' times what its other cells and other LLMs lead one to expect',
+        ', as by a factor of ' || nullif(array_to_string(factors, ' or '), '')
+    ) as detail
+from answers
+inner join explained
+    on
+        {{ same_in('answers', 'explained', ['study', 'vignette', 'llm']) }}
+        {% for part in ['technique', 'direction', 'temperature'] %}
+        and coalesce(answers.{{ part }} = explained.{{ part }}, true)
+        {% endfor %}
+where answers.is_new

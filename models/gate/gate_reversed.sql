@@ -1,0 +1,47 @@
+-- One row per audited anchored trial of an LLM whose high anchors go with lower answers than its low ones in nearly all
+-- techniques that tell, by the correlation of answer and direction, where those of others do not: a finding may look
+-- like that, and so do labels that are exchanged.
+{% set of_llm = ['study', 'vignette', 'llm'] | join(', ') %}
+with settings as (
+    select fewest, reversed_z, reversed_share, reversed_least from {{ source('gate', 'settings') }}
+),
+
+trials as not materialized (
+    select * from {{ ref('gate_trials') }}
+    where is_anchored and is_archive
+),
+
+techniques as (
+    select {{ of_llm }}, technique, corr(number, if(direction = 'high', 1, 0)) as pull from trials
+    cross join settings
+    where status = 'answered' and not is_quarantined and number is not null
+    group by all
+    having count(*) >= 2 * any_value(fewest) and abs(pull) * sqrt(count(*) - 1) > any_value(reversed_z)
+),
+
+llms as (
+    select {{ of_llm }}, count(*) as n_told, count(*) filter (where pull < 0) as n_reversed from techniques
+    group by all
+),
+
+reversed as (
+    select * from llms
+    cross join settings
+    window of_vignette as (partition by study, vignette)
+    qualify
+        n_reversed >= reversed_least and n_reversed >= reversed_share * n_told
+        -- of all others together
+        and sum(n_told) over of_vignette > n_told
+        and sum(n_reversed) over of_vignette - n_reversed < 0.5 * (sum(n_told) over of_vignette - n_told)
+)
+
+select
+    trials.trial_id,
+    trials.batch_id,
+    trials.study,
+    concat(
+        'high anchors go with lower answers than low ones in ', n_reversed, ' of ', n_told, ' techniques'
+    ) as detail
+from trials
+inner join reversed using ({{ of_llm }})
+where trials.is_new

@@ -1,0 +1,102 @@
+-- One row per trial whose answer stands in a sequence that is also another's: that of another LLM, technique or
+-- temperature, or of earlier runs of its own cell. Fives of runs are looked for at every place; what those that are
+-- found at one distance hold is summed up, in nats by the distribution of their own cell (Shannon 1948: equal answers
+-- hold nothing), less what the choice of as many of all fives gives to chance (the union bound).
+{% set places = {
+    'llm': "'those of ' || others.llm", 'technique': "'with ' || others.technique",
+    'temperature': "'at temperature ' || others.temperature", 'nth': "'in earlier runs of the cell'",
+} %}
+{% set cell = ['study', 'vignette', 'direction', 'llm', 'technique', 'temperature'] | join(', ') %}
+with settings as (
+    select same_p from {{ source('gate', 'settings') }}
+),
+
+answers as (
+    select
+        {{ cell }},
+        trial_id,
+        batch_id,
+        number,
+        asked_at,
+        is_new,
+        ln(count(*) over (partition by {{ cell }}) / count(*) over (partition by {{ cell }}, number)) as nats,
+        row_number() over (partition by {{ cell }} order by replicate, asked_at, trial_id) - 1 as nth
+    from (select * replace (coalesce(temperature, -1) as temperature) from {{ ref('gate_trials') }})
+    where status = 'answered' and not is_quarantined and number is not null
+    qualify nth < 200
+),
+
+fives as (
+    select
+        {{ cell }},
+        nth,
+        is_new,
+        asked_at,
+        hash(list(number) over five) as said,
+        sum(nats) over five as nats
+    from answers
+    window five as (partition by {{ cell }} order by nth rows between current row and 4 following)
+    qualify count(*) over five = 5 and nats > 0
+),
+
+-- the one that was asked later is doubted, or what is colder
+doubted as (
+    select * from fives
+    where nth % 5 = 0 and is_new
+),
+
+pairs as (
+    {% for place, words in places.items() %}
+    select
+        doubted.* exclude (said, asked_at, is_new),
+        {{ 'null' if place == 'nth' else 'doubted.' ~ place ~ '::varchar' }} as one,
+        {{ words }} as other,
+        doubted.nth - others.nth as distance
+    from doubted
+    inner join fives as others
+        using (study, vignette, direction, said, {{ places | reject('in', [place, 'nth']) | join(', ') }})
+    where
+        (doubted.nth = others.nth or doubted.nats > 4)
+        {% if place == 'temperature' %}
+        and doubted.temperature < others.temperature
+        {% elif place == 'nth' %}
+        and doubted.nth >= others.nth + 5
+        {% else %}
+        and (coalesce(doubted.asked_at, now()), doubted.{{ place }})
+        > (coalesce(others.asked_at, now()), others.{{ place }})
+        {% endif %}
+    {% if not loop.last %}
+    union all
+    {% endif %}
+    {% endfor %}
+),
+
+compared as (
+    select study, vignette, llm, count(*) as n from doubted
+    group by all
+),
+
+beyond_chance as (
+    select study, vignette, llm, one, other, distance from pairs
+    inner join compared using (study, vignette, llm)
+    cross join settings
+    group by all
+    having
+        sum(nats) + any_value(ln(same_p)) > any_value(lgamma(n + 1)) - lgamma(count(*) + 1)
+        - lgamma(greatest(any_value(n) - count(*), 0) + 1)
+)
+
+select
+    answers.trial_id,
+    any_value(answers.batch_id) as batch_id,
+    any_value(answers.study) as study,
+    'the same answers in the same order as ' || min(pairs.other) as detail
+from answers
+inner join pairs
+    on
+        {{ same_in('answers', 'pairs', ['study', 'vignette', 'direction', 'llm', 'technique', 'temperature']) }}
+        and answers.nth // 5 = pairs.nth // 5
+semi join beyond_chance
+    on
+        {{ same_in('pairs', 'beyond_chance', ['study', 'vignette', 'llm', 'one', 'other', 'distance']) }}
+group by all

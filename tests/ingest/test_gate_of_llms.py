@@ -1,0 +1,197 @@
+"""What the gate finds by LLM and cell: another question, another unit, the same answers, a change, what was cut off."""
+
+import collections
+import contextlib
+import shutil
+
+import duckdb
+import pytest
+
+from ingest.gate import audit as gate
+from ingest.land.versions import Version
+from ingest.run import land_folder, render_verdicts
+from ingest.warehouse import warehouse_path
+from tests.tools.small_archive import lines_of, write_archive
+
+LOOKED_FOR = ("another_question", "another_unit", "far_off", "same_answers", "changed_midway", "reversed", "cut_off")
+O3 = "llm_recorded = 'openai/o3'"
+CELL = "llm_recorded, technique, anchor_direction, anchor_value, temperature"
+FACTOR = "response_recorded = round(response_recorded {}, 1)"
+
+# what is done to the archive, the reason that names it, and the trials that it is due for
+ERRORS = {
+    "two techniques exchanged": (
+        "update raw.trials set technique = if(technique = 'premortem', 'devils_advocate', 'premortem') "
+        f"where {O3} and technique in ('premortem', 'devils_advocate')",
+        "another_question", f"{O3} and technique in ('premortem', 'devils_advocate')",
+    ),
+    "a few labels wrong": (
+        f"update raw.trials set technique = 'premortem' where {O3} and technique = 'devils_advocate' and replicate = 3",
+        "another_question", f"{O3} and prompt_hash = 'hash-of-devils-advocate' and replicate = 3",
+    ),
+    "a baseline asked with an anchor": (
+        f"update raw.trials set prompt_hash = 'hash-of-low-anchor' where {O3} and anchor_direction = 'none'",
+        "another_question", f"{O3} and anchor_direction = 'none'",
+    ),
+    "years": (f"update raw.trials set {FACTOR.format('/ 12')} where {O3}", "another_unit", O3),
+    "a cell in years at one temperature": (
+        f"update raw.trials set {FACTOR.format('/ 12')} where {O3} and technique = 'premortem' and temperature = 0",
+        "another_unit", f"{O3} and technique = 'premortem' and temperature = 0",
+    ),
+    "thirty times, in a technique": (
+        f"update raw.trials set {FACTOR.format('* 30')} where {O3} and technique = 'premortem'",
+        "another_unit", f"{O3} and technique = 'premortem'",
+    ),
+    "far off by no factor": (
+        f"update raw.trials set {FACTOR.format('* 316')} where {O3} and technique = 'premortem'",
+        "far_off", f"{O3} and technique = 'premortem'",
+    ),
+    "the cold answers are the hot ones": (
+        "update raw.trials set response_recorded = hot.response_recorded from raw.trials as hot "
+        f"where trials.{O3} and hot.{O3} and trials.temperature = 0 and hot.temperature = 1 "
+        "and trials.technique = hot.technique and trials.anchor_value is not distinct from hot.anchor_value "
+        "and trials.replicate = hot.replicate",
+        "same_answers", f"{O3} and temperature = 0",
+    ),
+    "answers of another LLM": (
+        "update raw.trials set response_recorded = other.response_recorded from raw.trials as other "
+        f"where trials.{O3} and other.llm_recorded = 'z-ai/glm-5' and trials.temperature = other.temperature "
+        "and trials.technique = other.technique and trials.replicate = other.replicate "
+        "and (trials.anchor_value < 40) is not distinct from (other.anchor_value < 30)",
+        "same_answers", "llm_recorded in ('openai/o3', 'z-ai/glm-5')",
+    ),
+    "runs copied to the end of a cell": (
+        "update raw.trials set response_recorded = early.response_recorded from raw.trials as early "
+        f"where trials.{O3} and early.{O3} and trials.temperature = 1 and early.temperature = 1 "
+        "and trials.technique = early.technique "
+        "and trials.anchor_value is not distinct from early.anchor_value and trials.replicate = early.replicate + 10",
+        "same_answers", f"{O3} and temperature = 1 and replicate >= 10",
+    ),
+    "another LLM from the 16th run on": (
+        f"update raw.trials set response_recorded = response_recorded + 12 where {O3} and replicate >= 15",
+        "changed_midway", f"{O3} and replicate >= 15",
+    ),
+    "low and high exchanged": (
+        "update raw.trials set anchor_direction = case anchor_direction when 'low' then 'high' when 'high' then 'low' "
+        f"end, anchor_value = 72 - anchor_value, prompt_hash = null where {O3} and anchor_value is not null",
+        "reversed", f"{O3} and anchor_value is not null",
+    ),
+    "what is high is cut off": (
+        f"delete from raw.trials where {O3} and response_recorded > 40",
+        "cut_off", O3,
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def landed(tmp_path_factory):
+    """The path of a warehouse with a clean archive of four LLMs, without verdicts."""
+    folder = tmp_path_factory.mktemp("of-llms")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BAIS_WAREHOUSE", str(folder / "w.duckdb"))
+        land_folder(write_archive(folder / "archive", lines_of(7)), None, None, None, Version())
+        return warehouse_path()
+
+
+@contextlib.contextmanager
+def opened():
+    with contextlib.closing(duckdb.connect(str(warehouse_path()))) as there:
+        yield there
+
+
+@pytest.fixture
+def audited(landed, warehouse):
+    """Return what audits the archive after changes: verdicts by LLM, flagged trials by reason, those of a condition."""
+
+    def audit(*changes, due="false"):
+        warehouse.parent.mkdir(exist_ok=True)
+        shutil.copy(landed, warehouse)
+        with opened() as there:
+            for change in changes:
+                there.execute(change)
+            due = {trial_id for (trial_id,) in there.execute(f"select trial_id from raw.trials where {due}").fetchall()}
+        verdicts = {verdict.llm_recorded: verdict for verdict in gate.audit()}
+        flags = collections.defaultdict(set)
+        with opened() as there:
+            for trial_id, reason in there.execute("select trial_id, reason from raw.flagged_trials").fetchall():
+                flags[reason].add(trial_id)
+        return verdicts, {reason: flags[reason] for reason in LOOKED_FOR if flags[reason]}, due
+
+    return audit
+
+
+def test_a_clean_archive_is_flagged_for_none_of_it(audited):
+    verdicts, flags, _ = audited()
+    assert {verdict.verdict for verdict in verdicts.values()} <= {"passed", "passed_with_warnings"}
+    assert flags == {}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_error_is_named_and_only_its_rows_are_flagged(audited, name):
+    change, reason, condition = ERRORS[name]
+    _, flags, due = audited(change, due=condition)
+    assert set(flags) == {reason}
+    assert flags[reason] <= due
+    assert len(flags[reason]) > 0.7 * len(due) if name != "answers of another LLM" else flags[reason]
+
+
+def test_an_llm_in_another_unit_waits_by_name_and_the_others_are_published(audited):
+    verdicts, *_ = audited(ERRORS["years"][0])
+    failed = {llm for llm, verdict in verdicts.items() if verdict.verdict == "failed"}
+    assert failed == {"openai/o3"}
+    published, waits = render_verdicts(sorted(verdicts.values(), key=lambda verdict: verdict.verdict, reverse=True))
+    assert published.startswith("  gate: shoplifting of voder-bais for 3 LLMs passed")
+    assert waits == (
+        "  gate: shoplifting of voder-bais for openai/o3 failed, its trials are not published "
+        "(FAILED another_unit; warnings another_unit, no_baseline; 360 quarantined)"
+    )
+
+
+def test_a_baseline_that_is_held_back_is_named_once_and_what_hangs_on_it_waits(audited):
+    verdicts, flags, due = audited(
+        ERRORS["a baseline asked with an anchor"][0], due=f"{O3} and anchor_value is not null"
+    )
+    (missing,) = (check for check in verdicts["openai/o3"].checks if check["check_name"] == "no_baseline")
+    assert missing["detail"] == "openai/o3: its baseline is held back (40 answers), for which 320 anchored trials wait"
+    assert not flags["another_question"] & due
+
+
+def test_equal_answers_are_no_sequence_that_is_the_same(audited):
+    _, flags, _ = audited(f"update raw.trials set response_recorded = 24 where {O3} and anchor_value is not null")
+    assert "same_answers" not in flags
+
+
+def test_of_an_anchor_that_two_llms_have_with_one_prompt_the_one_is_wrong_that_has_another_elsewhere(audited):
+    high = "technique = 'no_technique' and anchor_direction = 'high'"
+    shared = f"update raw.trials set anchor_value = 54, prompt_hash = 'hash-of-54' where {high} and llm_recorded in "
+    alike = shared + "('openai/o3', 'z-ai/glm-5')"
+    others = "update raw.trials set anchor_value = 54 where llm_recorded = 'z-ai/glm-5' and anchor_value = 45"
+    off = f"update raw.trials set anchor_value = 61 where {high} and {O3}"
+    _, flags, due = audited(alike, others, off, due=f"{high} and {O3}")
+    assert flags["another_question"] == due
+
+
+@pytest.mark.parametrize(
+    ("text", "is_due"), [("He asks for 18 months.", True), ("He asks for eighteen months.", False)]
+)
+def test_where_the_text_of_a_prompt_is_kept_its_anchor_stands_in_it(audited, text, is_due):
+    low = "technique = 'no_technique' and anchor_direction = 'low'"
+    hashed = f"update raw.trials set prompt_hash = concat('low ', anchor_value) where {low}"
+    kept = (
+        "insert into raw.prompts by name select distinct study, prompt_hash, 'message' as prompt_kind, "
+        f"replace('{text}', '18', anchor_value::int::varchar) as text, '' as _dlt_load_id from raw.trials where {low}"
+    )
+    off = f"update raw.trials set anchor_value = 25 where {low} and {O3}"
+    _, flags, due = audited(hashed, kept, off, due=f"{low} and {O3}")
+    assert flags.get("another_question", set()) == (due if is_due else set())
+
+
+def test_a_change_is_found_by_its_moment_where_runs_have_no_numbers(audited):
+    late = f"{O3} and asked_at >= '2026-01-02 00:13:00'"
+    changes = (
+        "update raw.trials set asked_at = '2026-01-02'::timestamptz + to_minutes(replicate), replicate = null",
+        f"update raw.trials set response_recorded = response_recorded + 12 where {late}",
+    )
+    _, flags, due = audited(*changes, due=late)
+    assert len(flags["changed_midway"] & due) > 0.9 * len(due)
+    assert len(flags["changed_midway"]) < 1.2 * len(due)
