@@ -32,6 +32,7 @@ COMMANDS = {
     },
     "Check": {
         "check": ("check", "audit what has no verdict yet, and say what the gate says of each batch"),
+        "rehearse": ("rehearse", "plant errors into a copy of recorded trials, and say which of them the gate finds"),
         "accept": ("check", "publish a batch whatever its verdict; kept with name and reason"),
         "reject": ("check", "keep a batch from being published; kept with name and reason"),
         "release": ("check", "clear a trial of what the gate flagged it for; kept with name and reason"),

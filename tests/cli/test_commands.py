@@ -118,6 +118,19 @@ COMMANDS = {
         "--json": "flag",
         "--strict": "flag",
     },
+    "rehearse": {
+        "ARCHIVE": "path, required",
+        "--format": "anchoring-llms|bais-export|falsifications|human-choices|inspect-logs|newslenssync|promptfoo|"
+        "story-001|voder-bais",
+        "--map": "path",
+        "--study": "text",
+        "--plant": "years|first_digit|techniques_exchanged|anchors_off|directions_exchanged|another_llm|"
+        "temperature_ignored|anchored_baseline",
+        "--llm": "text",
+        "--llms": "int of at least 1, default 3",
+        "--seeds": "int of at least 1, default 1",
+        "--json": "flag",
+    },
     "accept": {
         "BATCH": "text, required",
         "--why": "text, required",
@@ -129,7 +142,9 @@ COMMANDS = {
         "--who": "text",
     },
     "release": {
-        "TRIAL": "text, required",
+        "[TRIAL]": "text",
+        "--flag": "text",
+        "--batch": "text",
         "--why": "text, required",
         "--who": "text",
     },
