@@ -27,6 +27,7 @@ select
     concat(trials.technique, if(direction = 'none', ' without', ' with'), ' an anchor, ', trials.vignette) as question,
     trials.anchor_value,
     trials.temperature,
+    trials.item,
     coalesce(templates.same_as, landed.prompt_hash) as prompt_hash,
     case
         when trials.status_if_recorded in ('answered', 'out_of_range') then trials.number_if_recorded

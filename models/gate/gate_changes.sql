@@ -2,6 +2,7 @@
 -- chance: of each cell the squared standard score of the ranks before (Wilcoxon 1945), of which any order of the
 -- answers gives the variance; the sum over the cells is as good as chi-square, of which the cube root is as good as
 -- normal (Wilson & Hilferty 1931, PNAS 17).
+{% set cell = ['anchored_cell', 'item', 'temperature'] | join(', ') %}
 {% set of_llm = ['study', 'vignette', 'llm'] | join(', ') %}
 with settings as (
     select change_z from {{ source('gate', 'settings') }}
@@ -13,12 +14,11 @@ answers as not materialized (
         {{ of_llm }},
         trial_id,
         batch_id,
-        anchored_cell,
-        temperature,
+        {{ cell }},
         asked_at,
-        coalesce(replicate, row_number() over (partition by anchored_cell, temperature order by asked_at) - 1) as run,
-        rank() over (partition by anchored_cell, temperature order by number)
-        + (count(*) over (partition by anchored_cell, temperature, number) - 1) / 2 as number_rank
+        coalesce(replicate, row_number() over (partition by {{ cell }} order by asked_at) - 1) as run,
+        rank() over (partition by {{ cell }} order by number)
+        + (count(*) over (partition by {{ cell }}, number) - 1) / 2 as number_rank
     from {{ ref('gate_trials') }}
     where
         status = 'answered' and not is_quarantined and number is not null and is_new
@@ -28,8 +28,7 @@ answers as not materialized (
 cells as (
     select
         {{ of_llm }},
-        anchored_cell,
-        temperature,
+        {{ cell }},
         count(*) as n,
         var_pop(number_rank) as variance,
         [

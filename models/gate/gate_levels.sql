@@ -1,7 +1,8 @@
 -- One row per audited trial whose LLM, or whose cell of it, answers at another level than it should, in logarithms of
--- medians: than the same technique and direction of other LLMs, once what an LLM has in all its cells is taken off. Of
--- two that differ the one is wrong that is also far from its own anchors or, of a cell, from its own other cells. Where
--- the distance is a factor between units it is another unit, else unexplained.
+-- medians: than the same technique and direction of other LLMs, of a cell also once what its LLM has in all its cells
+-- is taken off. Of two that differ the one is wrong that is also far beyond its own anchors and, of a cell, far from
+-- its own other cells: who follows an anchor is not. Where the distance is a factor between units it is another unit,
+-- else unexplained.
 with settings as (
     select fewest, level_least, level_spreads, cell_spreads, level_factor from {{ source('gate', 'settings') }}
 ),
@@ -13,7 +14,7 @@ answers as (
 
 cells as (
     select
-        {{ ['study', 'vignette', 'llm', 'technique', 'direction', 'temperature'] | join(', ') }},
+        {{ ['study', 'vignette', 'llm', 'technique', 'direction', 'temperature', 'item'] | join(', ') }},
         median(ln(number)) as level,
         median(case when anchor_value > 0 then ln(number / anchor_value) end) as from_anchor
     from answers
@@ -25,7 +26,9 @@ cells as (
 compared as (
     select cells.*, any_value(cells.level) - median(others.level) as above from cells
     left join cells as others
-        on {{ same_in('cells', 'others', ['study', 'vignette', 'technique', 'direction']) }} and cells.llm != others.llm
+        on
+            {{ same_in('cells', 'others', ['study', 'vignette', 'technique', 'direction', 'item']) }}
+            and cells.llm != others.llm
     group by all
 ),
 
@@ -55,17 +58,19 @@ far_llms as (
 
 -- of the other LLMs, what is left of a cell
 residuals as (
-    select * replace (above - llm_above as above) from compared
+    select * replace (above - llm_above as above), above as above_others from compared
     inner join llms using (study, vignette, llm)
     anti join far_llms using (study, vignette, llm)
 ),
 
 far as (
-    select study, vignette, llm, technique, direction, temperature, above from residuals
+    select study, vignette, llm, technique, direction, temperature, item, above from residuals
     cross join settings
     qualify
         abs(above) > greatest(level_least, cell_spreads * 1.4826 * mad(above) over (partition by study, vignette))
-        and (level - level_of_llm) * sign(above) >= 0.5 * abs(above)
+        and least(
+            (level - level_of_llm) * sign(above), above_others * sign(above), coalesce(from_anchor * sign(above), 1e9)
+        ) >= 0.5 * abs(above)
     union all by name
     select study, vignette, llm, llm_above as above from far_llms
 ),
@@ -95,7 +100,7 @@ from answers
 inner join explained
     on
         {{ same_in('answers', 'explained', ['study', 'vignette', 'llm']) }}
-        {% for part in ['technique', 'direction', 'temperature'] %}
+        {% for part in ['technique', 'direction', 'temperature', 'item'] %}
         and coalesce(answers.{{ part }} = explained.{{ part }}, true)
         {% endfor %}
 where answers.is_new

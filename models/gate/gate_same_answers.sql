@@ -6,9 +6,14 @@
     'llm': "'those of ' || others.llm", 'technique': "'with ' || others.technique",
     'temperature': "'at temperature ' || others.temperature", 'nth': "'in earlier runs of the cell'",
 } %}
-{% set cell = ['study', 'vignette', 'direction', 'llm', 'technique', 'temperature'] | join(', ') %}
+{% set cell = ['study', 'vignette', 'item', 'direction', 'llm', 'technique', 'temperature'] | join(', ') %}
 with settings as (
     select same_p from {{ source('gate', 'settings') }}
+),
+
+trials as not materialized (
+    select * replace (coalesce(temperature, -1) as temperature, coalesce(item, '') as item)
+    from {{ ref('gate_trials') }}
 ),
 
 answers as (
@@ -21,7 +26,7 @@ answers as (
         is_new,
         ln(count(*) over (partition by {{ cell }}) / count(*) over (partition by {{ cell }}, number)) as nats,
         row_number() over (partition by {{ cell }} order by replicate, asked_at, trial_id) - 1 as nth
-    from (select * replace (coalesce(temperature, -1) as temperature) from {{ ref('gate_trials') }})
+    from trials
     where status = 'answered' and not is_quarantined and number is not null
     qualify nth < 200
 ),
@@ -54,7 +59,7 @@ pairs as (
         doubted.nth - others.nth as distance
     from doubted
     inner join fives as others
-        using (study, vignette, direction, said, {{ places | reject('in', [place, 'nth']) | join(', ') }})
+        using (study, vignette, item, direction, said, {{ places | reject('in', [place, 'nth']) | join(', ') }})
     where
         (doubted.nth = others.nth or doubted.nats > 4)
         {% if place == 'temperature' %}
@@ -94,7 +99,7 @@ select
 from answers
 inner join pairs
     on
-        {{ same_in('answers', 'pairs', ['study', 'vignette', 'direction', 'llm', 'technique', 'temperature']) }}
+        {{ same_in('answers', 'pairs', ['study', 'vignette', 'item', 'direction', 'llm', 'technique', 'temperature']) }}
         and answers.nth // 5 = pairs.nth // 5
 semi join beyond_chance
     on

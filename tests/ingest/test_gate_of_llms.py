@@ -195,3 +195,15 @@ def test_a_change_is_found_by_its_moment_where_runs_have_no_numbers(audited):
     _, flags, due = audited(*changes, due=late)
     assert len(flags["changed_midway"] & due) > 0.9 * len(due)
     assert len(flags["changed_midway"]) < 1.2 * len(due)
+
+
+def test_who_follows_an_anchor_that_others_ignore_is_a_finding_and_no_error(audited):
+    # anchors of a tenth and ten times, which one LLM repeats and the others do not heed
+    _, flags, _ = audited(
+        "update raw.trials set anchor_value = if(anchor_value < 28, anchor_value / 5, anchor_value * 7), "
+        "response_recorded = baseline.mean from (select llm_recorded, round(avg(response_recorded)) as mean "
+        "from raw.trials where anchor_direction = 'none' group by all) as baseline "
+        "where trials.llm_recorded = baseline.llm_recorded and anchor_value is not null",
+        f"update raw.trials set response_recorded = round(anchor_value) where {O3} and anchor_value is not null",
+    )
+    assert not {"another_unit", "far_off"} & set(flags)
