@@ -28,7 +28,7 @@ select
     trials.anchor_value,
     trials.temperature,
     trials.item,
-    coalesce(templates.same_as, landed.prompt_hash) as prompt_hash,
+    nullif(coalesce(templates.same_as, landed.prompt_hash), '') as prompt_hash,
     case
         when trials.status_if_recorded in ('answered', 'out_of_range') then trials.number_if_recorded
     end as number,

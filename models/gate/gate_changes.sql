@@ -1,34 +1,36 @@
 -- One row per trial from the run on at which the answers of its LLM change, in all its cells together, by more than
 -- chance: of each cell the squared standard score of the ranks before (Wilcoxon 1945), of which any order of the
 -- answers gives the variance; the sum over the cells is as good as chi-square, of which the cube root is as good as
--- normal (Wilson & Hilferty 1931, PNAS 17).
-{% set cell = ['anchored_cell', 'item', 'temperature'] | join(', ') %}
+-- normal (Wilson & Hilferty 1931, PNAS 17). Where runs have no numbers, their times tell which was the first.
 {% set of_llm = ['study', 'vignette', 'llm'] | join(', ') %}
+{% set of_cell = ['anchored_cell', 'item', 'temperature'] | join(', ') %}
 with settings as (
     select change_z from {{ source('gate', 'settings') }}
 ),
 
--- where runs have no numbers, their times tell which was the first
-answers as not materialized (
-    select
-        {{ of_llm }},
-        trial_id,
-        batch_id,
-        {{ cell }},
-        asked_at,
-        coalesce(replicate, row_number() over (partition by {{ cell }} order by asked_at) - 1) as run,
-        rank() over (partition by {{ cell }} order by number)
-        + (count(*) over (partition by {{ cell }}, number) - 1) / 2 as number_rank
-    from {{ ref('gate_trials') }}
+trials as not materialized (
+    select * from {{ ref('gate_trials') }}
     where
         status = 'answered' and not is_quarantined and number is not null and is_new
         and (replicate is not null or asked_at is not null)
 ),
 
+llms as (
+    select distinct {{ of_llm }}, anchored_cell from {{ ref('gate_kinds') }}
+),
+
+answers as (
+    select
+        {{ of_cell }},
+        coalesce(replicate, row_number() over (partition by {{ of_cell }} order by asked_at) - 1) as run,
+        rank() over (partition by {{ of_cell }} order by number)
+        + (count(*) over (partition by {{ of_cell }}, number) - 1) / 2 as number_rank
+    from trials
+),
+
 cells as (
     select
-        {{ of_llm }},
-        {{ cell }},
+        {{ of_cell }},
         count(*) as n,
         var_pop(number_rank) as variance,
         [
@@ -46,7 +48,8 @@ cells as (
 ),
 
 split as (
-    select * exclude (splits), unnest(splits) as early from cells
+    select llms.*, cells.n, cells.variance, unnest(cells.splits) as early from cells
+    inner join llms using (anchored_cell)
 ),
 
 changed as (
@@ -54,25 +57,36 @@ changed as (
         {{ of_llm }},
         early['run'] as from_run,
         count(*) as n_cells,
+        -- of a cell that is nearly constant, one answer near an end would be too much
         sum(
-            power(early['total'] - early['n'] * (n + 1) / 2, 2) * (n - 1) / (early['n'] * (n - early['n']) * variance)
+            least(
+                power(early['total'] - early['n'] * (n + 1) / 2, 2) * (n - 1)
+                / (early['n'] * (n - early['n']) * variance),
+                16
+            )
         ) as chi_square,
         (cbrt(chi_square / n_cells) - 1 + 2 / (9 * n_cells)) / sqrt(2 / (9 * n_cells)) as z
     from split
-    where early['n'] between 1 and n - 1
+    where early['n'] between 5 and n - 5
     group by {{ of_llm }}, from_run
+    having z > (select settings.change_z from settings)
     qualify row_number() over (partition by {{ of_llm }} order by z desc, from_run asc) = 1
+),
+
+late as (
+    select *, coalesce(replicate, row_number() over (partition by {{ of_cell }} order by asked_at) - 1) as run
+    from trials
+    semi join changed using ({{ of_llm }})
 )
 
 select
-    answers.trial_id,
-    answers.batch_id,
-    answers.study,
+    late.trial_id,
+    late.batch_id,
+    late.study,
     concat(
         'from run ', from_run, ' (' || (min(asked_at) over (partition by {{ of_llm }}))::varchar || ')',
         ' on the answers of ', llm, ' are others than before, by ', round(z, 1), ' standard errors'
     ) as detail
-from answers
+from late
 inner join changed using ({{ of_llm }})
-cross join settings
-where run >= from_run and z > change_z
+where run >= from_run

@@ -1,13 +1,12 @@
 -- One row per audited trial of an LLM that lacks runs the more often the higher its cells answer, or the lower, by more
--- than chance (Fisher 1915): somebody may have taken out what was too high, or too low.
+-- than chance (Spearman 1904, with Fisher's z): somebody may have taken out what was too high, or too low.
 {% set of_llm = ['study', 'vignette', 'llm'] | join(', ') %}
 with settings as (
-    select fewest, cut_z from {{ source('gate', 'settings') }}
+    select fewest, cut_share, cut_z from {{ source('gate', 'settings') }}
 ),
 
 trials as not materialized (
     select * from {{ ref('gate_trials') }}
-    where is_new and not is_quarantined
 ),
 
 cells as (
@@ -16,11 +15,20 @@ cells as (
         anchored_cell,
         temperature,
         median(case when status = 'answered' then number end) as level,
-        max(replicate) - min(replicate) + 1 as n_runs,
+        max(replicate)::double - min(replicate) + 1 as n_runs,
         greatest(n_runs - count(*), 0) as n_missing
     from trials
     where replicate is not null
     group by all
+),
+
+ranked as (
+    select
+        *,
+        rank() over (partition by {{ of_llm }} order by level) as level_rank,
+        rank() over (partition by {{ of_llm }} order by n_missing / n_runs) as missing_rank
+    from cells
+    where level is not null
 ),
 
 llms as (
@@ -31,9 +39,8 @@ llms as (
         quantile_disc(n_missing, 0.25) as quarter,
         sum(n_missing) as n_missing,
         sum(n_runs) as n_runs,
-        atanh(0.999999 * corr(n_missing / n_runs, level)) * sqrt(greatest(count(*) - 3, 0)) as z
-    from cells
-    where level is not null
+        atanh(0.999999 * corr(missing_rank, level_rank)) * sqrt(greatest(count(*) - 3, 0)) as z
+    from ranked
     group by all
 )
 
@@ -47,4 +54,4 @@ select
 from trials
 inner join llms using ({{ of_llm }})
 cross join settings
-where n_lacking >= fewest and quarter = 0 and abs(z) > cut_z
+where trials.is_new and n_lacking >= fewest and quarter = 0 and n_missing >= cut_share * n_runs and abs(z) > cut_z

@@ -4,27 +4,32 @@
 -- its own other cells: who follows an anchor is not. Where the distance is a factor between units it is another unit,
 -- else unexplained.
 with settings as (
-    select fewest, level_least, level_spreads, cell_spreads, level_factor from {{ source('gate', 'settings') }}
+    select fewest, level_least, level_spreads, cell_spreads, level_factor, cell_factor from {{ source('gate', 'settings') }}
 ),
 
 answers as (
     select * from {{ ref('gate_asked') }}
-    where number > 0 and direction is not null
+    where number is not null and direction is not null
 ),
 
 cells as (
     select
         {{ ['study', 'vignette', 'llm', 'technique', 'direction', 'temperature', 'item'] | join(', ') }},
-        median(ln(number)) as level,
-        median(case when anchor_value > 0 then ln(number / anchor_value) end) as from_anchor
+        ln(median(number)) as level,
+        ln(median(case when anchor_value > 0 then number / anchor_value end)) as from_anchor
     from answers
     cross join settings
     group by all
-    having count(*) >= any_value(settings.fewest)
+    having count(*) >= any_value(settings.fewest) and median(number) > 0
 ),
 
 compared as (
-    select cells.*, any_value(cells.level) - median(others.level) as above from cells
+    select
+        cells.*,
+        any_value(cells.level) - median(others.level) as above,
+        -- with one or two others, who is the exception is not known
+        count(distinct others.llm) > 2 as is_told
+    from cells
     left join cells as others
         on
             {{ same_in('cells', 'others', ['study', 'vignette', 'technique', 'direction', 'item']) }}
@@ -44,7 +49,7 @@ llms as (
 ),
 
 far_llms as (
-    select * from llms
+    select *, llm_above as above from llms
     cross join settings
     window of_vignette as (partition by study, vignette)
     qualify
@@ -53,7 +58,8 @@ far_llms as (
             level_least,
             if(count(*) over of_vignette > 3, level_spreads * 1.4826 * mad(llm_above) over of_vignette, 0)
         )
-        and coalesce(from_anchors * sign(llm_above) >= 0.5 * abs(llm_above), true)
+        and abs(llm_above) >= 0.7 * max(abs(llm_above)) over of_vignette
+        and coalesce(from_anchors * sign(llm_above) >= 0.5 * abs(llm_above), count(*) over of_vignette > 3)
 ),
 
 -- of the other LLMs, what is left of a cell
@@ -64,21 +70,28 @@ residuals as (
 ),
 
 far as (
-    select study, vignette, llm, technique, direction, temperature, item, above from residuals
+    select study, vignette, llm, technique, direction, temperature, item, above, is_told from residuals
     cross join settings
     qualify
-        abs(above) > greatest(level_least, cell_spreads * 1.4826 * mad(above) over (partition by study, vignette))
+        abs(above) > greatest(
+            if(is_told, 1, 1.5) * level_least, cell_spreads * 1.4826 * mad(above) over (partition by study, vignette)
+        )
         and least(
             (level - level_of_llm) * sign(above), above_others * sign(above), coalesce(from_anchor * sign(above), 1e9)
         ) >= 0.5 * abs(above)
     union all by name
-    select study, vignette, llm, llm_above as above from far_llms
+    select study, vignette, llm, above from far_llms
 ),
 
 explained as (
     select
         *,
-        list_filter([4.35, 10, 12, 30, 100, 1000], lambda unit: abs(abs(above) - ln(unit)) <= level_factor) as units,
+        -- that a technique works four times as well in one LLM is no error
+        list_filter(
+            [4.35, 10, 12, 30, 100, 1000],
+            lambda unit: abs(abs(above) - ln(unit)) <= if(technique is null, level_factor, cell_factor)
+            and (technique is null or (is_told and unit > 5))
+        ) as units,
         list_transform(units, lambda unit: concat(if(above < 0, '1/', ''), format('{:g}', unit::double))) as factors,
         len(units) > 0 as is_unit
     from far
@@ -100,7 +113,8 @@ from answers
 inner join explained
     on
         {{ same_in('answers', 'explained', ['study', 'vignette', 'llm']) }}
-        {% for part in ['technique', 'direction', 'temperature', 'item'] %}
-        and coalesce(answers.{{ part }} = explained.{{ part }}, true)
-        {% endfor %}
+        and (
+            explained.technique is null
+            or {{ same_in('answers', 'explained', ['technique', 'direction', 'temperature', 'item']) }}
+        )
 where answers.is_new

@@ -7,6 +7,10 @@ with trials as (
     where prompt_hash is not null
 ),
 
+settings as (
+    select fewest from {{ source('gate', 'settings') }}
+),
+
 prompts as (
     select * from {{ source('raw', 'prompts') }}
     where prompt_kind = 'message'
@@ -22,15 +26,44 @@ asked as (
     group by all
 ),
 
--- a few mistaken labels do not take an LLM's voice
+-- low and high tell something where a technique has them under two prompts, which other LLMs have with other anchors
+directions as (
+    select
+        {{ ['study', 'vignette', 'llm', 'technique', 'prompt_hash'] | join(', ') }},
+        max(max(anchor_value)) over (partition by study, prompt_hash) as highest,
+        highest > min(min(anchor_value)) over (partition by study, prompt_hash) as is_template,
+        case when sum(n) >= any_value(fewest) then arg_max(direction, n) end as usual_direction,
+        count(distinct usual_direction) over (partition by study, vignette, llm, technique) as n_apart
+    from asked
+    cross join settings
+    where direction in ('low', 'high')
+    group by study, vignette, llm, technique, prompt_hash
+),
+
+claims as (
+    select study, prompt_hash, llm, 'question' as about, question as said, n from asked
+    union all
+    select asked.study, asked.prompt_hash, asked.llm, 'direction' as about, asked.direction as said, asked.n from asked
+    inner join directions using (study, vignette, llm, technique, prompt_hash)
+    where directions.is_template and directions.n_apart > 1
+),
+
+-- a few mistaken labels do not take an LLM's voice, and a few answers give none
 voices as (
     select
-        {{ ['study', 'prompt_hash', 'llm', 'about', 'said'] | join(', ') }},
-        sum(n) >= 0.9 * sum(sum(n)) over (partition by study, prompt_hash, llm, about) as is_heard,
-        count(distinct llm) over (partition by study, prompt_hash, about) as n_asking
-    from asked
-    unpivot (said for about in (question, direction))
-    group by {{ ['study', 'prompt_hash', 'llm', 'about', 'said'] | join(', ') }}
+        *,
+        n_of_llm >= fewest and n >= 0.9 * n_of_llm as is_heard,
+        count(distinct case when n_of_llm >= fewest then llm end) over of_prompt as n_asking
+    from (
+        select
+            {{ ['study', 'prompt_hash', 'llm', 'about', 'said'] | join(', ') }},
+            sum(n) as n,
+            sum(sum(n)) over (partition by study, prompt_hash, llm, about) as n_of_llm
+        from claims
+        group by study, prompt_hash, llm, about, said
+    ) as counted
+    cross join settings
+    window of_prompt as (partition by study, prompt_hash, about)
 ),
 
 votes as (
@@ -58,16 +91,24 @@ wrong as (
         voices.*,
         agreed.asks,
         agreed.is_agreed,
-        bool_or(agreed.is_agreed) over (partition by voices.study, voices.llm, voices.about) as is_wrong_elsewhere
+        bool_or(agreed.is_agreed and voices.is_heard) over (partition by voices.study, voices.llm, voices.about)
+            as is_wrong_elsewhere
     from voices
     inner join agreed using (study, prompt_hash, about)
+    -- what is asked with no other prompt shares this one by design, as where a system's prompt was hashed
+    semi join voices as others
+        on
+            {{ same_in('voices', 'others', ['study', 'about', 'said']) }}
+            and others.is_heard and voices.prompt_hash != others.prompt_hash
     where voices.said != agreed.asks or not agreed.is_agreed
 ),
 
 -- an open vote is lost by who is wrong elsewhere, or else by all
 held as (
     select * from wrong
-    qualify is_wrong_elsewhere or not bool_or(is_wrong_elsewhere) over (partition by study, prompt_hash, about)
+    qualify
+        is_agreed or is_wrong_elsewhere
+        or not bool_or(is_wrong_elsewhere) over (partition by study, prompt_hash, about)
 ),
 
 -- where others have one anchor with a prompt, it is part of the prompt; of two LLMs the one is wrong that has another
@@ -75,7 +116,7 @@ held as (
 anchors as (
     select
         *,
-        count(distinct technique) over (partition by study, vignette, llm) > 1
+        count(distinct technique) over (partition by study, vignette, llm, direction) > 1
         and count(distinct technique) over (partition by study, vignette, llm, anchor_value) = 1 as is_alone
     from asked
     where anchor_value is not null
@@ -89,26 +130,42 @@ other_anchors as (
     having asks = max(others.anchor_value) and asks != any_value(anchors.anchor_value)
 ),
 
-written as (
-    select
-        anchors.*,
-        list_has_any(
-            {{ numbers_in('prompts.text') }}, [anchor_value, 100 * anchor_value, 1000 * anchor_value]
-        ) as is_written
-    from anchors
+texts as (
+    select anchors.*, {{ numbers_in('prompts.text') }} as numbers from anchors
     inner join prompts using (study, prompt_hash)
 ),
 
--- a text may write its anchors in words: then nothing is said of any
+shared as (
+    select study, vignette, flatten(list(list_distinct(numbers))) as numbers_of_all, count(*) as n_texts from texts
+    group by all
+),
+
+written as (
+    select
+        texts.*,
+        list_has_any(
+            numbers, list_transform([0.000001, 0.001, 0.01, 1, 100, 1000], lambda unit: round(unit * anchor_value, 9))
+        ) as is_written,
+        len(list_filter(numbers, lambda x: len(list_filter(numbers_of_all, lambda y: y = x)) < n_texts)) > 0
+            as has_another
+    from texts
+    inner join shared using (study, vignette)
+),
+
+-- a text may write its anchor in words: it is another one where a number stands in its place
 unwritten as (
     select * from written
-    qualify not is_written and avg(is_written::int) over (partition by study, vignette) > 0.5
+    qualify not is_written and has_another and avg(is_written::int) over (partition by study, vignette) > 0.5
 ),
 
 found as (
     select
         trials.*,
-        concat('asks ', held.asks, if(held.is_agreed, '', ' or something else'), ', not ', held.said) as detail
+        if(
+            held.is_agreed,
+            concat('asks ', held.asks, ', not ', held.said),
+            'asks one thing for some LLMs and another for as many, so that it is not known which of them is wrong'
+        ) as detail
     from trials
     inner join held using (study, llm, prompt_hash)
     where held.said = if(held.about = 'question', trials.question, trials.direction)

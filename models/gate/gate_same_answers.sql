@@ -1,34 +1,38 @@
 -- One row per trial whose answer stands in a sequence that is also another's: that of another LLM, technique or
 -- temperature, or of earlier runs of its own cell. Fives of runs are looked for at every place; what those that are
--- found at one distance hold is summed up, in nats by the distribution of their own cell (Shannon 1948: equal answers
--- hold nothing), less what the choice of as many of all fives gives to chance (the union bound).
+-- found at one distance hold is summed up, in nats by the distribution of their own cell (Shannon 1948; equal answers
+-- hold nothing), less what the choice of as many of all fives gives to chance (the union bound). Where more than half
+-- of the LLMs have something in common run by run, such as the items that were asked about, it is no copy.
 {% set places = {
     'llm': "'those of ' || others.llm", 'technique': "'with ' || others.technique",
     'temperature': "'at temperature ' || others.temperature", 'nth': "'in earlier runs of the cell'",
 } %}
-{% set cell = ['study', 'vignette', 'item', 'direction', 'llm', 'technique', 'temperature'] | join(', ') %}
+{% set labels = ['study', 'vignette', 'direction', 'llm', 'technique'] | join(', ') %}
+{% set cell = labels ~ ', item, temperature' %}
 with settings as (
     select same_p from {{ source('gate', 'settings') }}
 ),
 
-trials as not materialized (
-    select * replace (coalesce(temperature, -1) as temperature, coalesce(item, '') as item)
+labels as (
+    select distinct {{ labels }}, anchored_cell from {{ ref('gate_kinds') }}
+),
+
+numbered as (
+    select
+        {{ ['anchored_cell', 'trial_id', 'batch_id', 'number', 'asked_at', 'is_new'] | join(', ') }},
+        coalesce(temperature, -1) as temperature,
+        coalesce(item, '') as item,
+        ln(count(*) over of_cell / count(*) over (partition by anchored_cell, item, temperature, number)) as nats,
+        row_number() over (of_cell order by replicate, asked_at, trial_id) - 1 as nth
     from {{ ref('gate_trials') }}
+    where status = 'answered' and not is_quarantined and number is not null
+    window of_cell as (partition by anchored_cell, item, temperature)
+    qualify nth < 200
 ),
 
 answers as (
-    select
-        {{ cell }},
-        trial_id,
-        batch_id,
-        number,
-        asked_at,
-        is_new,
-        ln(count(*) over (partition by {{ cell }}) / count(*) over (partition by {{ cell }}, number)) as nats,
-        row_number() over (partition by {{ cell }} order by replicate, asked_at, trial_id) - 1 as nth
-    from trials
-    where status = 'answered' and not is_quarantined and number is not null
-    qualify nth < 200
+    select * from numbered
+    inner join labels using (anchored_cell)
 ),
 
 fives as (
@@ -41,7 +45,7 @@ fives as (
         sum(nats) over five as nats
     from answers
     window five as (partition by {{ cell }} order by nth rows between current row and 4 following)
-    qualify count(*) over five = 5 and nats > 0
+    qualify count(*) over five = 5 and min(number) over five < max(number) over five
 ),
 
 -- the one that was asked later is doubted, or what is colder
@@ -77,18 +81,21 @@ pairs as (
 ),
 
 compared as (
-    select study, vignette, llm, count(*) as n from doubted
-    group by all
+    select study, vignette, llm, count(*) as n, count(*) over (partition by study, vignette) as n_llms from doubted
+    group by study, vignette, llm
 ),
 
 beyond_chance as (
     select study, vignette, llm, one, other, distance from pairs
     inner join compared using (study, vignette, llm)
     cross join settings
-    group by all
+    group by study, vignette, llm, one, other, distance
     having
         sum(nats) + any_value(ln(same_p)) > any_value(lgamma(n + 1)) - lgamma(count(*) + 1)
         - lgamma(greatest(any_value(n) - count(*), 0) + 1)
+    qualify
+        other like 'at temperature%'
+        or 2 * count(distinct llm) over (partition by study, vignette, distance) <= greatest(any_value(n_llms), 2)
 )
 
 select

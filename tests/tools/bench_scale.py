@@ -69,7 +69,7 @@ assert import_archive(sys.argv[1], ARCHIVE).n_new == int(sys.argv[2])
 """
 GATE = """
 from ingest.gate.audit import audit
-assert [verdict.verdict for verdict in audit()] == ["passed"]
+assert {verdict.verdict for verdict in audit()} == {"passed"}
 """
 MEASURES = {"wall": "s", "CPU": "s", "peak": "MB", "disk": "MB"}
 
