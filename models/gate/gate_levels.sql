@@ -4,7 +4,7 @@
 -- its own other cells: who follows an anchor is not. Where the distance is a factor between units it is another unit,
 -- else unexplained.
 with settings as (
-    select fewest, level_least, level_spreads, cell_spreads, level_factor, cell_factor from {{ source('gate', 'settings') }}
+    select * from {{ source('gate', 'settings') }}
 ),
 
 answers as (

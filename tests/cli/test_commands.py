@@ -125,8 +125,8 @@ COMMANDS = {
         "--map": "path",
         "--study": "text",
         "--plant": "years|first_digit|techniques_exchanged|anchors_off|directions_exchanged|another_llm|"
-        "temperature_ignored|anchored_baseline",
-        "--llm": "text",
+        "temperature_ignored|anchored_baseline, repeated",
+        "--llm": "text, repeated",
         "--llms": "int of at least 1, default 3",
         "--seeds": "int of at least 1, default 1",
         "--json": "flag",
@@ -142,7 +142,7 @@ COMMANDS = {
         "--who": "text",
     },
     "release": {
-        "[TRIAL]": "text",
+        "TRIAL": "text",
         "--flag": "text",
         "--batch": "text",
         "--why": "text, required",
