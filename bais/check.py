@@ -214,7 +214,8 @@ def _say_next(verdicts, is_wrong):
         say(
             "A warning holds no batch back; single trials that cannot be right are kept out all the same. "
             "`bais check --batch BATCH` audits one anew and says all of it; `bais withdraw TRIAL --why TEXT` takes a "
-            "trial out, and `bais release TRIAL --why TEXT` clears it, or all of a kind with `--flag KIND --batch BATCH`."
+            "trial out, and `bais release TRIAL --why TEXT` clears it, or all of a kind with `--flag KIND --batch "
+            "BATCH`."
         )
 
 

@@ -207,3 +207,32 @@ def test_who_follows_an_anchor_that_others_ignore_is_a_finding_and_no_error(audi
         f"update raw.trials set response_recorded = round(anchor_value) where {O3} and anchor_value is not null",
     )
     assert not {"another_unit", "far_off"} & set(flags)
+
+
+INNOCENT = {
+    "a template is low and high, and of one LLM hardly any high ones are left": (
+        f"delete from raw.trials where {O3} and technique = 'premortem' and anchor_value > 40 and replicate > 1",
+    ),
+    "only the prompt of the system was hashed": (
+        "update raw.trials set prompt_hash = 'system'",
+        f"delete from raw.trials where {O3} and anchor_value is null and replicate > 5",
+    ),
+    "hashes are empty": ("update raw.trials set prompt_hash = ''",),
+    "a technique works five times as well in one LLM": (
+        f"update raw.trials set {FACTOR.format('/ 5.5')} where {O3} and technique = 'premortem'",
+    ),
+    "runs are numbered at random": ("update raw.trials set replicate = hash(trial_id)::hugeint - 9223372036854775807",),
+    "a hash is another LLM's by one row": (
+        "delete from raw.trials where llm_recorded not in ('openai/o3', 'z-ai/glm-5') "
+        f"or ({O3} and technique = 'premortem')",
+        f"update raw.trials set prompt_hash = 'hash-of-premortem' where {O3} and technique = 'devils_advocate' "
+        "and replicate = 3 and temperature = 0 and anchor_value < 40",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INNOCENT)
+def test_innocent_rows_of_another_llm_or_cell_are_not_held_back(audited, name):
+    _, flags, _ = audited(*INNOCENT[name])
+    held = flags.get("another_question", set()) | flags.get("another_unit", set())
+    assert len(held) <= (name == "a hash is another LLM's by one row")
