@@ -197,10 +197,10 @@ CELLS = "20 %, 50 %, all"
 OTHER_CELL = "below_minimum, duplicate"  # the replicates of three temperatures come together there
 FAULTS = {
     "a copy of the answers times 1,000": Fault(
-        "factor_1000", answer(f"{NUMBER} * 1000"), also="out_of_range, another_unit"
+        "factor_1000", answer(f"{NUMBER} * 1000"), also="out_of_range, another_unit, far_off"
     ),
     "the answers divided by 1,000": Fault(
-        "factor_1000", answer(f"{NUMBER} / 1000"), is_absolute=False, also="at_most_one, another_unit"
+        "factor_1000", answer(f"{NUMBER} / 1000"), is_absolute=False, also="at_most_one, another_unit, far_off"
     ),
     "anchors at 0.7 times": Fault("wrong_anchor", change("anchor_value", "round(anchor_value * 0.7)")),
     "anchors at 1.3 times": Fault("wrong_anchor", change("anchor_value", "round(anchor_value * 1.3)")),
