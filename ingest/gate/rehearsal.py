@@ -244,7 +244,10 @@ class Rehearsal:
         self._write(copy, wrong, trials.loc[wrong.index])
         before, after = self.clean[vignette], self._flags(copy, batch_ids)
         innocent = {*of_vignette.trial_id} - {*touched.trial_id}
-        return row | _compared(before, after, {*wrong.trial_id}, innocent, error.reasons)
+        row |= _compared(before, after, {*wrong.trial_id}, innocent, error.reasons)
+        if not row["is_named"] and "another_question" in error.reasons and wrong.prompt_hash.isna().all():
+            row["why"] = "neither the prompts nor their hashes are kept: nothing tells what was asked"
+        return row
 
     def _copy(self):
         return Path(shutil.copy(self.path, self.path.with_name("planted.duckdb")))
