@@ -198,24 +198,24 @@ def _say_next(verdicts, is_wrong):
     for verdict in failed:
         batch_id = verdict["batch_id"]
         wrong = [finding["check_name"] for finding in verdict["checks"] if _has_failed(finding)]
-        release = [
-            f"`bais release --flag {name} --batch '{batch_id}' --why TEXT`"
-            for name in wrong
-            if reasons.get(name, {}).get("severity") == "quarantined"
-        ]
-        say(
-            f"Next: {batch_id} is not published. Mend its source and import it again; or take what is wrong out "
-            "(`bais withdraw --flag REASON --why TEXT`) and run `bais check` again; or, if the answers are right, "
-            f"{' and '.join(release)}{' clears its trials, and ' * bool(release)}"
-            f"`bais accept '{batch_id}' --why TEXT` publishes it as it is; or `bais reject '{batch_id}' --why TEXT` "
-            "keeps it out for good."
+        held = [name for name in wrong if reasons.get(name, {}).get("severity") == "quarantined"]
+        release = "".join(f"`bais release --flag {name} --batch '{batch_id}' --why TEXT`, then " for name in held)
+        say(f"Next, of {batch_id}, which is not published:")
+        say_each(
+            (
+                "If its source can be mended, do so and import it again (with `--source` if the folder is another).",
+                "If some trials are wrong, `bais withdraw --flag REASON --why TEXT` takes them out; then `bais check`.",
+                f"If the answers are right, {release}`bais accept '{batch_id}' --why TEXT`.",
+                f"If none of it is to be published, `bais reject '{batch_id}' --why TEXT`.",
+            ),
+            indent="  ",
         )
     if is_wrong:
         say(
             "A warning holds no batch back; single trials that cannot be right are kept out all the same. "
-            "`bais check --batch BATCH` audits one anew and says all of it; `bais withdraw TRIAL --why TEXT` takes a "
-            "trial out, and `bais release TRIAL --why TEXT` clears it, or all of a kind with `--flag KIND --batch "
-            "BATCH`."
+            "`bais check --batch BATCH` says all of one batch, but audits it anew, so that it has to be accepted and "
+            "its trials released again. `bais withdraw TRIAL --why TEXT` takes a trial out, `bais release TRIAL --why "
+            "TEXT` clears it, or all of a kind with `--flag KIND --batch BATCH`."
         )
 
 

@@ -10,6 +10,7 @@ from bais.terminal import progress, say, say_each, say_json, say_rows
 from ingest.archives import formats
 from ingest.gate.rehearsal import ERRORS, Rehearsal, warehouse_at
 from ingest.run import land_folder, worded
+from ingest.warehouse import printable
 
 COLUMNS = {
     "planted": "planted", "llm": "llm", "seed": "seed", "wrong": "n_wrong", "held\nback": "n_held",
@@ -60,18 +61,22 @@ def rehearse(
 
 def _say_rehearsed(rows, words):
     """Say what was planted, what the gate made of each, and what it misses."""
-    say("Planted, one at a time, into a copy of the trials of one LLM:")
+    vignettes = ", ".join(sorted({printable(row["vignette"]) for row in rows}))
+    say(f"Planted, one at a time, into a copy of an LLM's trials of the vignette of which it has most ({vignettes}):")
     say_each((f"{name}: {what}." for name, what in words.items()), indent="  ")
     print()
     cells = [(*(row[column] for column in COLUMNS.values()), _named(row), row["why"]) for row in rows]
     say_rows("table", [*COLUMNS, "named", "why"], cells, null="")
     planted = [row for row in rows if row["is_named"] is not None]
+    if not planted:
+        say("None of it could be planted.")
+        return
     sums = {name: sum(row[name] for row in planted) for name in ("n_wrong", "n_held", "n_suspect", "n_innocent")}
     print()
     say(
         f"{sum(row['is_named'] for row in planted):,} of {len(planted):,} errors are named; of {sums['n_wrong']:,} "
         f"wrong rows {sums['n_held']:,} are held back and {sums['n_suspect']:,} newly suspect; "
-        f"{sums['n_innocent']:,} innocent rows are flagged."
+        f"{sums['n_innocent']:,} innocent rows are flagged. Suspect rows are published and marked."
     )
 
 

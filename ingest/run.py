@@ -489,7 +489,8 @@ def _render(alike):
         more += f"; its {verdict.n_trials:,} {what} were published, and are not any more once `bais build` has run"
     name = f"{printable(verdict.vignette)} of {printable(verdict.study)}"
     if verdict.llm_recorded and not verdict.is_scored:
-        name += f" for {printable(verdict.llm_recorded) if len(alike) == 1 else f'{len(alike):,} LLMs'}"
+        llms = {one.llm_recorded for one in alike}
+        name += f" for {printable(verdict.llm_recorded) if len(llms) == 1 else f'{len(llms):,} LLMs'}"
     return f"  gate: {name}{again} {outcome}{more}"
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ingest.gate.batches import batches_to_audit, next_round
+from ingest.gate.batches import batches_to_audit
 from ingest.gate.models import gate_models
 from ingest.gate.suite import read_config
 from ingest.warehouse import UserError, connect, printable, transaction
@@ -75,7 +75,9 @@ def _anchors_off(trials, others, rng):
 def _directions_exchanged(trials, others, rng):
     if (trials.source != "recorded").any():
         raise NothingToPlant("it cannot happen here: bais asked with these labels itself")
-    anchors = trials.groupby("direction").anchor_value.median()[["low", "high"]]  # where one is not there, nothing is
+    anchors = trials.groupby("direction").anchor_value.median()
+    if not {"low", "high"} <= {*anchors.index}:
+        raise NothingToPlant
     other = {"low": "high", "high": "low"}
     direction = trials.direction.map(lambda word: other.get(word, word))
     moved = direction.map(anchors)
@@ -86,7 +88,7 @@ def _directions_exchanged(trials, others, rng):
 def _another_llm(trials, others, rng):
     run = trials.replicate.fillna(trials.groupby(CELL).cumcount())
     late = trials[(run >= min(FIRST_OF_ANOTHER, (run.max() + 1) // 2)) & trials.number.notna()]
-    if late.empty:
+    if late.empty or others.empty:
         raise NothingToPlant
     theirs = others.groupby(["llm", *CELL[:2]]).number.agg(list)
     there = {llm: theirs[llm] for llm in theirs.index.unique("llm")}
@@ -114,9 +116,11 @@ def _temperature_ignored(trials, others, rng):
 
 def _anchored_baseline(trials, others, rng):
     plain = trials[trials.technique == "no_technique"]
-    anchored = plain[plain.direction == "low"]
+    anchored = plain[(plain.direction == "low") & plain.number.notna()]
     is_asked = trials.index.isin(plain[(plain.direction == "none") & plain.number.notna()].index)
-    drawn = rng.choice(anchored.number.dropna(), len(trials))
+    if anchored.empty or not is_asked.any():
+        raise NothingToPlant
+    drawn = rng.choice(anchored.number, len(trials))
     return trials.assign(
         number=trials.number.where(~is_asked, drawn),
         prompt_hash=trials.prompt_hash.where(~is_asked, anchored.prompt_hash.iloc[0]),
@@ -194,15 +198,14 @@ class Rehearsal:
         self.trials = self._trials()
         if not len(self.trials):
             raise UserError("the archive holds no trials with a number and an anchor, or without one: nothing to plant")
-        self.clean: dict[str, tuple] = {}
+        self.clean: dict[tuple, tuple] = {}  # by study and vignette
 
     def _trials(self):
         """Return the trials of anchoring as the gate reads them, in the order of their runs."""
         from ingest.gate.audit import beside
 
         with beside(self.path) as memory:
-            batches, _ = next_round(batches_to_audit(memory, None))
-            batches = [batch for batch in batches if not batch["is_scored"]]
+            batches = [batch for batch in batches_to_audit(memory, None) if not batch["is_scored"]]
             if not batches:
                 raise UserError("the archive holds no trials: there is nothing that errors can be planted into")
             trials = gate_models(memory, batches, read_config()).ref("gate_trials")
@@ -229,10 +232,8 @@ class Rehearsal:
         row = {"planted": name, "llm": llm, "vignette": vignette[1], "seed": seed}
         try:
             planted = error.plant(trials, others, np.random.default_rng(seed))
-        except (ValueError, IndexError, KeyError):  # no technique, other LLM or baseline to take from
-            return row | _nothing(str(NothingToPlant()))
-        except NothingToPlant as error:
-            return row | _nothing(str(error))
+        except NothingToPlant as nothing:
+            return row | _nothing(str(nothing))
         is_wrong = _differ(trials[CHANGED], planted[CHANGED]).any(axis=1)
         wrong, touched = planted[is_wrong], planted[is_wrong | planted.is_touched]
         if not len(wrong):

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     import duckdb
 
 MACROS = (
-    "read_response", "read_label", "number_in_cell", "numbers_in", "trial_status", "answer_in", "vendors_of", "engines",
+    "read_response", "read_label", "number_in_cell", "numbers_in", "trial_status", "answer_in", "is_countable",
+    "vendors_of", "engines",
 )  # fmt: skip
 ENGINE = {"target": {"type": "duckdb"}, "zip": zip}  # what dbt would give macros/engines.sql
 EMPTY = {"papers": "document varchar, study varchar, label varchar, digest varchar"}  # no batch is of a version cited

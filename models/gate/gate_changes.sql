@@ -2,16 +2,17 @@
 -- chance: of each cell the squared standard score of the ranks before (Wilcoxon 1945), of which any order of the
 -- answers gives the variance; the sum over the cells is as good as chi-square, of which the cube root is as good as
 -- normal (Wilson & Hilferty 1931, PNAS 17). Where runs have no numbers, their times tell which was the first.
-{% set of_llm = ['study', 'vignette', 'llm'] | join(', ') %}
-{% set of_cell = ['anchored_cell', 'item', 'temperature'] | join(', ') %}
+{% set of_llm = 'study, vignette, llm' %}
+{% set of_cell = 'anchored_cell, item, temperature' %}
+{% set run = 'coalesce(replicate, row_number() over (partition by ' ~ of_cell ~ ' order by asked_at) - 1)' %}
 with settings as (
-    select change_z from {{ source('gate', 'settings') }}
+    select fewest, change_z, change_most from {{ source('gate', 'settings') }}
 ),
 
 trials as not materialized (
     select * from {{ ref('gate_trials') }}
     where
-        status = 'answered' and not is_quarantined and number is not null and is_new
+        {{ is_countable() }} and is_new
         and (replicate is not null or asked_at is not null)
 ),
 
@@ -22,7 +23,7 @@ llms as (
 answers as (
     select
         {{ of_cell }},
-        coalesce(replicate, row_number() over (partition by {{ of_cell }} order by asked_at) - 1) as run,
+        {{ run }} as run,
         rank() over (partition by {{ of_cell }} order by number)
         + (count(*) over (partition by {{ of_cell }}, number) - 1) / 2 as number_rank
     from trials
@@ -34,11 +35,11 @@ cells as (
         count(*) as n,
         var_pop(number_rank) as variance,
         [
-            {% for run in [5, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200] %}
+            {% for first_late in [5, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200] %}
             struct_pack(
-                run := {{ run }},
-                n := count(*) filter (where run < {{ run }}),
-                total := sum(number_rank) filter (where run < {{ run }})
+                run := {{ first_late }},
+                n := count(*) filter (where run < {{ first_late }}),
+                total := sum(number_rank) filter (where run < {{ first_late }})
             ),
             {% endfor %}
         ] as splits
@@ -62,20 +63,20 @@ changed as (
             least(
                 power(early['total'] - early['n'] * (n + 1) / 2, 2) * (n - 1)
                 / (early['n'] * (n - early['n']) * variance),
-                16
+                change_most
             )
         ) as chi_square,
         (cbrt(chi_square / n_cells) - 1 + 2 / (9 * n_cells)) / sqrt(2 / (9 * n_cells)) as z
     from split
-    where early['n'] between 5 and n - 5
+    cross join settings
+    where early['n'] between fewest and n - fewest
     group by {{ of_llm }}, from_run
-    having z > (select settings.change_z from settings)
+    having z > any_value(change_z)
     qualify row_number() over (partition by {{ of_llm }} order by z desc, from_run asc) = 1
 ),
 
 late as (
-    select *, coalesce(replicate, row_number() over (partition by {{ of_cell }} order by asked_at) - 1) as run
-    from trials
+    select *, {{ run }} as run from trials
     semi join changed using ({{ of_llm }})
 )
 

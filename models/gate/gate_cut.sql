@@ -1,6 +1,6 @@
 -- One row per audited trial of an LLM that lacks runs the more often the higher its cells answer, or the lower, by more
 -- than chance (Spearman 1904, with Fisher's z): somebody may have taken out what was too high, or too low.
-{% set of_llm = ['study', 'vignette', 'llm'] | join(', ') %}
+{% set of_llm = 'study, vignette, llm' %}
 with settings as (
     select fewest, cut_share, cut_z from {{ source('gate', 'settings') }}
 ),

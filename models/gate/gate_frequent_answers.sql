@@ -6,7 +6,7 @@ with settings as (
 
 answers as not materialized (
     select *, struct_pack(study, vignette, llm) as asked from {{ ref('gate_trials') }}
-    where status = 'answered' and not is_quarantined and number is not null
+    where {{ is_countable() }}
 ),
 
 counted as (

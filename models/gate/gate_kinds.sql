@@ -91,7 +91,10 @@ usual_numbers as (
 -- one that most techniques have, else the nearest
 anchors_by_protocol as (
     select
-        {{ ['study', 'vignette', 'llm', 'direction'] | join(', ') }},
+        study,
+        vignette,
+        llm,
+        direction,
         first(anchor_value order by is_off, if(is_off, 0, -n_techniques), off, anchor_value) as anchor_by_protocol
     from weighed
     where rule is null and anchor_value is not null and off is not null

@@ -14,7 +14,13 @@ answers as (
 
 cells as (
     select
-        {{ ['study', 'vignette', 'llm', 'technique', 'direction', 'temperature', 'item'] | join(', ') }},
+        study,
+        vignette,
+        llm,
+        technique,
+        direction,
+        temperature,
+        item,
         ln(median(number)) as level,
         ln(median(case when anchor_value > 0 then number / anchor_value end)) as from_anchor
     from answers
@@ -39,7 +45,9 @@ compared as (
 
 llms as (
     select
-        {{ ['study', 'vignette', 'llm'] | join(', ') }},
+        study,
+        vignette,
+        llm,
         median(level) as level_of_llm,
         median(above) as llm_above,
         median(from_anchor) as from_anchors
@@ -58,8 +66,8 @@ far_llms as (
             level_least,
             if(count(*) over of_vignette > 3, level_spreads * 1.4826 * mad(llm_above) over of_vignette, 0)
         )
-        and abs(llm_above) >= 0.7 * max(abs(llm_above)) over of_vignette
-        and coalesce(from_anchors * sign(llm_above) >= 0.5 * abs(llm_above), count(*) over of_vignette > 3)
+        and abs(llm_above) >= level_exception * max(abs(llm_above)) over of_vignette
+        and coalesce(from_anchors * sign(llm_above) >= level_beyond * abs(llm_above), count(*) over of_vignette > 3)
 ),
 
 -- of the other LLMs, what is left of a cell
@@ -74,11 +82,12 @@ far as (
     cross join settings
     qualify
         abs(above) > greatest(
-            if(is_told, 1, 1.5) * level_least, cell_spreads * 1.4826 * mad(above) over (partition by study, vignette)
+            if(is_told, 1, few_llms) * level_least,
+            cell_spreads * 1.4826 * mad(above) over (partition by study, vignette)
         )
         and least(
             (level - level_of_llm) * sign(above), above_others * sign(above), coalesce(from_anchor * sign(above), 1e9)
-        ) >= 0.5 * abs(above)
+        ) >= level_beyond * abs(above)
     union all by name
     select study, vignette, llm, above from far_llms
 ),

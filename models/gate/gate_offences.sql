@@ -259,7 +259,7 @@ means as (
         coalesce(var_samp(number) filter (where is_new), 0) as variance_new,
         coalesce(var_samp(number) filter (where not is_new), 0) as variance_old
     from trials
-    where status = 'answered' and not is_quarantined and number is not null
+    where {{ is_countable() }}
     group by all
 ),
 

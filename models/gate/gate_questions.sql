@@ -8,7 +8,7 @@ with trials as (
 ),
 
 settings as (
-    select fewest from {{ source('gate', 'settings') }}
+    select fewest, voice_share from {{ source('gate', 'settings') }}
 ),
 
 prompts as (
@@ -18,7 +18,12 @@ prompts as (
 
 asked as (
     select
-        {{ ['study', 'vignette', 'llm', 'technique', 'question', 'direction'] | join(', ') }},
+        study,
+        vignette,
+        llm,
+        technique,
+        question,
+        direction,
         anchor_value,
         prompt_hash,
         count(*) as n
@@ -29,7 +34,11 @@ asked as (
 -- low and high tell something where a technique has them under two prompts, which other LLMs have with other anchors
 directions as (
     select
-        {{ ['study', 'vignette', 'llm', 'technique', 'prompt_hash'] | join(', ') }},
+        study,
+        vignette,
+        llm,
+        technique,
+        prompt_hash,
         max(max(anchor_value)) over (partition by study, prompt_hash) as highest,
         highest > min(min(anchor_value)) over (partition by study, prompt_hash) as is_template,
         case when sum(n) >= any_value(fewest) then arg_max(direction, n) end as usual_direction,
@@ -52,11 +61,15 @@ claims as (
 voices as (
     select
         *,
-        n_of_llm >= fewest and n >= 0.9 * n_of_llm as is_heard,
+        n_of_llm >= fewest and n >= voice_share * n_of_llm as is_heard,
         count(distinct case when n_of_llm >= fewest then llm end) over of_prompt as n_asking
     from (
         select
-            {{ ['study', 'prompt_hash', 'llm', 'about', 'said'] | join(', ') }},
+            study,
+            prompt_hash,
+            llm,
+            about,
+            said,
             sum(n) as n,
             sum(sum(n)) over (partition by study, prompt_hash, llm, about) as n_of_llm
         from claims
@@ -68,7 +81,10 @@ voices as (
 
 votes as (
     select
-        {{ ['study', 'prompt_hash', 'about', 'said'] | join(', ') }},
+        study,
+        prompt_hash,
+        about,
+        said,
         count(*) filter (where is_heard) as n_llms,
         any_value(n_asking) as n_asking
     from voices
@@ -77,7 +93,9 @@ votes as (
 
 agreed as (
     select
-        {{ ['study', 'prompt_hash', 'about'] | join(', ') }},
+        study,
+        prompt_hash,
+        about,
         arg_max(said, n_llms) as asks,
         max(n_llms) as most,
         2 * most > any_value(n_asking) as is_agreed

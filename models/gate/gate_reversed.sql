@@ -1,7 +1,7 @@
 -- One row per audited anchored trial of an LLM whose high anchors go with lower answers than its low ones in nearly all
 -- techniques that tell, by the correlation of answer and direction, where those of others do not: a finding may look
 -- like that, and so do labels that are exchanged.
-{% set of_llm = ['study', 'vignette', 'llm'] | join(', ') %}
+{% set of_llm = 'study, vignette, llm' %}
 with settings as (
     select fewest, reversed_z, reversed_share, reversed_least from {{ source('gate', 'settings') }}
 ),
@@ -14,7 +14,7 @@ trials as not materialized (
 techniques as (
     select {{ of_llm }}, technique, corr(number, if(direction = 'high', 1, 0)) as pull from trials
     cross join settings
-    where status = 'answered' and not is_quarantined and number is not null
+    where {{ is_countable() }}
     group by all
     having count(*) >= 2 * any_value(fewest) and abs(pull) * sqrt(count(*) - 1) > any_value(reversed_z)
 ),

@@ -7,7 +7,7 @@
     'llm': "'those of ' || others.llm", 'technique': "'with ' || others.technique",
     'temperature': "'at temperature ' || others.temperature", 'nth': "'in earlier runs of the cell'",
 } %}
-{% set labels = ['study', 'vignette', 'direction', 'llm', 'technique'] | join(', ') %}
+{% set labels = 'study, vignette, direction, llm, technique' %}
 {% set cell = labels ~ ', item, temperature' %}
 with settings as (
     select same_p from {{ source('gate', 'settings') }}
@@ -19,13 +19,18 @@ labels as (
 
 numbered as (
     select
-        {{ ['anchored_cell', 'trial_id', 'batch_id', 'number', 'asked_at', 'is_new'] | join(', ') }},
+        anchored_cell,
+        trial_id,
+        batch_id,
+        number,
+        asked_at,
+        is_new,
         coalesce(temperature, -1) as temperature,
         coalesce(item, '') as item,
         ln(count(*) over of_cell / count(*) over (partition by anchored_cell, item, temperature, number)) as nats,
         row_number() over (of_cell order by replicate, asked_at, trial_id) - 1 as nth
     from {{ ref('gate_trials') }}
-    where status = 'answered' and not is_quarantined and number is not null
+    where {{ is_countable() }}
     window of_cell as (partition by anchored_cell, item, temperature)
     qualify nth < 200
 ),

@@ -15,7 +15,6 @@ from tests.tools.small_archive import lines_of, write_archive
 
 LOOKED_FOR = ("another_question", "another_unit", "far_off", "same_answers", "changed_midway", "reversed", "cut_off")
 O3 = "llm_recorded = 'openai/o3'"
-CELL = "llm_recorded, technique, anchor_direction, anchor_value, temperature"
 FACTOR = "response_recorded = round(response_recorded {}, 1)"
 
 # what is done to the archive, the reason that names it, and the trials that it is due for
@@ -217,7 +216,10 @@ INNOCENT = {
         "update raw.trials set prompt_hash = 'system'",
         f"delete from raw.trials where {O3} and anchor_value is null and replicate > 5",
     ),
-    "hashes are empty": ("update raw.trials set prompt_hash = ''",),
+    "an LLM has empty hashes for two techniques where others have them for one": (
+        "update raw.trials set prompt_hash = '' where technique = 'premortem' or "
+        f"({O3} and technique = 'devils_advocate' and replicate = 3)",
+    ),
     "a technique works five times as well in one LLM": (
         f"update raw.trials set {FACTOR.format('/ 5.5')} where {O3} and technique = 'premortem'",
     ),
