@@ -209,12 +209,12 @@ def test_who_follows_an_anchor_that_others_ignore_is_a_finding_and_no_error(audi
 
 
 INNOCENT = {
-    "a template is low and high, and of one LLM hardly any high ones are left": (
-        f"delete from raw.trials where {O3} and technique = 'premortem' and anchor_value > 40 and replicate > 1",
+    "a template is low and high, and most LLMs were asked it low alone": (
+        "delete from raw.trials where technique = 'premortem' and anchor_value > 25 and llm_recorded != 'z-ai/glm-5'",
     ),
     "only the prompt of the system was hashed": (
         "update raw.trials set prompt_hash = 'system'",
-        f"delete from raw.trials where {O3} and anchor_value is null and replicate > 5",
+        "delete from raw.trials where technique != 'no_technique' or (anchor_value is null and replicate > 1)",
     ),
     "an LLM has empty hashes for two techniques where others have them for one": (
         "update raw.trials set prompt_hash = '' where technique = 'premortem' or "
