@@ -99,12 +99,13 @@ def test_packages_are_installed_again_where_the_lock_file_is_another_and_not_whe
     assert sum(line.startswith("-m pip install") for line in checkout.run().said) == 2
 
 
-def verdict(what, n_alike=1, **more):
-    """Return a line on a batch that passed, as an import says it."""
+def verdict(what, llms=(None,), **more):
+    """Return a line on batches that passed, one of each LLM, as an import says it."""
     of_batch = {"verdict": "passed", "is_rejected": False, "checks": [], "n_flagged": {}}
     of_batch |= {"is_scored": False, "is_redefined": False, "is_unpublished": False, "n_trials": 3}
-    of_batch |= {"llm_recorded": None, "verdict_id": "v"}
-    (line,) = render_verdicts([SimpleNamespace(vignette=what, study="s", **of_batch | more)] * n_alike)
+    (line,) = render_verdicts(
+        SimpleNamespace(vignette=what, study="s", verdict_id="v", llm_recorded=llm, **of_batch | more) for llm in llms
+    )
     return line
 
 
@@ -117,7 +118,7 @@ def test_the_line_of_an_import_counts_what_it_landed_and_sums_up_what_the_gate_s
         verdict("a"),
         verdict("b", checks=refused, n_flagged={"suspect": 1_200, "quarantined": 1}),
         verdict("c", n_flagged={"suspect": 2}) + ", in each of 2 batches",
-        verdict("d", 3, n_flagged={"suspect": 1}, llm_recorded="a/b"),
+        verdict("d", ["a/b", "a/c", "a/d"], n_flagged={"suspect": 1}),
     ]
     assert in_a_line("\n".join(said), LOG) == (
         "study s; loaded: 10 trials added, 0 already there, 12 calls added; "

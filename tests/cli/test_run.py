@@ -591,7 +591,7 @@ def test_a_batch_is_described_by_the_run_that_asked_its_trials_whatever_was_run_
         out = work / f"{model.partition('/')[2]}.jsonl"
         assert main(["run", EXPERIMENT, "--runs", "5", "--model", model, "--out", str(out), "--no-report"]) == 0
     described = query_of(
-        "select distinct llm_recorded, definition ->> '$.llms[0].llm' from raw.trials "
+        "select distinct trials.llm_recorded, definition ->> '$.llms[0].llm' from raw.trials "
         "inner join raw.batches using (batch_id) order by all"
     )
     assert [(llm, llm) for llm, _ in described] == described
