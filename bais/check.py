@@ -213,9 +213,9 @@ def _say_next(verdicts, is_wrong):
     if is_wrong:
         say(
             "A warning holds no batch back; single trials that cannot be right are kept out all the same. "
-            "`bais check --batch BATCH` says all of one batch, but audits it anew, so that it has to be accepted and "
-            "its trials released again. `bais withdraw TRIAL --why TEXT` takes a trial out, `bais release TRIAL --why "
-            "TEXT` clears it, or all of a kind with `--flag KIND --batch BATCH`."
+            "`bais check --batch BATCH` audits one batch anew and says all of it. `bais withdraw TRIAL --why TEXT` "
+            "takes a trial out, `bais release TRIAL --why TEXT` clears it, or all of a kind with `--flag KIND --batch "
+            "BATCH`."
         )
 
 
@@ -269,10 +269,12 @@ def _decides(act: str) -> click.Command:
     @click.argument("batch_id", metavar="BATCH")
     @signed
     def command(batch_id: str, why: str, who: str | None) -> None:
-        from ingest.gate.acts import decide
+        from ingest.gate.acts import decide, last_verdicts
 
-        decide(act, batch_id, why, who)
-        say(f"{act}: {batch_id}. `bais build` derives the tables anew.")
+        batch_id = decide(act, batch_id, why, who)
+        n_out = sum(verdict["n_quarantined"] for verdict in last_verdicts() if verdict["batch_id"] == batch_id)
+        kept_out = f", but for {n_out:,} of its trials that stay out until they are released" if n_out else ""
+        say(f"{act}: {batch_id}{kept_out if act == 'accept' else ''}. `bais build` derives the tables anew.")
 
     return command
 

@@ -18,7 +18,6 @@ select * from ({all})
 where trial_id in (select trial_id from ({withdrawn}) union all select trial_id from ({reread}))
 """
 CURRENT = "select * from ({all}) where coalesce(reason, '') not in ('withdrawn', 'superseded', 'gone')"
-FAILED = 6
 SEPARATOR = r"[.,'\u2019\s]?"  # of digits
 
 
@@ -95,14 +94,14 @@ def _has_digits(text, number):
 
 def _audit_again(batches):
     """Audit batches of which something is read otherwise now, and say what comes of it."""
-    from ingest.gate.audit import audit
+    from ingest.gate.audit import audit, exit_code
     from ingest.run import render_verdicts
 
     if not batches:
         return 0
     verdicts = audit(batches)
     print("\n".join(render_verdicts(verdicts)))
-    return FAILED if any(verdict.verdict == "failed" for verdict in verdicts) else 0
+    return exit_code(verdicts)
 
 
 def _named(trial_ids):

@@ -450,12 +450,12 @@ def print_measured(study: str | None = None) -> None:
 
 def pass_gate() -> int:
     """Audit the batches that have no verdict yet, say what came of it, and return 6 if one failed, else 0."""
-    from ingest.gate.audit import FAILED, audit
+    from ingest.gate.audit import audit, exit_code
 
     verdicts = audit()
     for line in render_verdicts(verdicts):
         print(line)
-    return FAILED if any(verdict.verdict == "failed" for verdict in verdicts) else 0
+    return exit_code(verdicts)
 
 
 def render_verdicts(verdicts: list) -> list[str]:
@@ -481,6 +481,8 @@ def _render(alike):
     outcome = f"failed, its {what} are not published" if verdict.verdict == "failed" else "passed"
     if verdict.is_rejected and verdict.verdict != "failed":
         outcome = "passed, and is not published: somebody rejected the same, and `bais accept` takes that back"
+    elif verdict.is_accepted and verdict.verdict == "failed":
+        outcome = "failed only what somebody accepted, and is published"
     parts = [f"FAILED {', '.join(sorted(names['fail']))}"] if names["fail"] else []
     parts += [f"warnings {', '.join(sorted(names['warn']))}"] if names["warn"] else []
     parts += [f"{n:,} {severity}" for severity, n in sorted(flagged.items())]

@@ -19,8 +19,11 @@ from ingest.warehouse import UserError, connect, printable, warehouse_path
 ACTS = {"accept": "batch", "reject": "batch", "release": "trial"}
 
 
-def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
-    """Keep what a person decides: `accept` or `reject` a batch whatever its verdict, or `release` a trial's flags."""
+def decide(act: str, object_id: str, why: str, who: str | None = None) -> str:
+    """Keep what a person decides: `accept` or `reject` a batch whatever its verdict, or `release` a trial's flags.
+
+    Return the whole id of the batch, which may be named by a part of it, or that of the trial.
+    """
     object_kind = ACTS[act]
     who, why = _signed(who, why)
     with raw_transaction(warehouse_path()) as warehouse:
@@ -35,6 +38,7 @@ def decide(act: str, object_id: str, why: str, who: str | None = None) -> None:
             warehouse, "select $object as object, $object_id as object_id, $act as act, $why as why",
             object=object_kind, object_id=object_id, act=act, who=who, why=why,
         )  # fmt: skip
+    return object_id
 
 
 class Decided(NamedTuple):

@@ -51,6 +51,7 @@ class Verdict:
     n_flagged: dict[str, int] = field(default_factory=dict)
     is_scored: bool = False
     is_rejected: bool = False  # by a person, here or where the same was said before
+    is_accepted: bool = False  # by a person, when it failed what it fails now
     llm_recorded: str | None = None  # the one LLM whose trials it holds
     defined_as: str | None = None  # what the study says of the vignette
     is_redefined: bool = False  # it was audited before, when the study said something else of the vignette
@@ -65,13 +66,23 @@ class Verdict:
         return "passed_with_warnings" if unmet else "passed"
 
     @property
+    def is_held_back(self) -> bool:
+        """Whether it failed, and nobody accepted that."""
+        return self.verdict == "failed" and not self.is_accepted
+
+    @property
     def is_unpublished(self) -> bool:
         """Whether it was published until this verdict."""
-        return self.was_published and self.verdict == "failed"
+        return self.was_published and self.is_held_back
 
     def count(self, level: str) -> int:
         """Return how many expectations of a level are not met."""
         return sum(1 for check in self.checks if check["level"] == level and not check["is_passed"])
+
+
+def exit_code(verdicts: list[Verdict]) -> int:
+    """Return 6 if a batch is held back, else 0."""
+    return FAILED if any(verdict.is_held_back for verdict in verdicts) else 0
 
 
 def audit(batch_ids: list[str] | None = None, config: dict | None = None) -> list[Verdict]:
@@ -234,7 +245,8 @@ def _write(verdicts, flags, config):
             warehouse.register(f"made_{table}", of_table)
             numbered = f", {ordinal} as ordinal" if table in ORDERED else ""
             warehouse.execute(f"insert into raw.{table} by name select *{numbered} from made_{table}")
-        rejected = f"select batch_id from ({query_of('stg_batch_verdicts')}) where act = 'reject'"
-        rejected = {batch_id for (batch_id,) in warehouse.execute(rejected).fetchall()}
+        decided = f"select batch_id, act from ({query_of('stg_batch_verdicts')}) where is_decided"
+        decided = dict(warehouse.execute(decided).fetchall())
     for verdict in verdicts:
-        verdict.is_rejected = verdict.batch_id in rejected
+        verdict.is_rejected = decided.get(verdict.batch_id) == "reject"
+        verdict.is_accepted = decided.get(verdict.batch_id) == "accept"

@@ -139,6 +139,24 @@ def test_accepting_a_failed_batch_publishes_it_and_the_history_says_who_and_why(
     ]
 
 
+def test_an_acceptance_and_a_release_hold_until_an_audit_finds_more(warehouse, capsys, golden):
+    hot = "update raw.trials set temperature = 7 where trial_id in (select trial_id from raw.trials order by all limit {})"
+    spoil(warehouse, hot.format(3))
+    assert main(["check", "--all"]) == 6
+    ((batch_id, released),) = query(warehouse, "select batch_id, min(trial_id) from raw.flagged_trials group by all")
+    capsys.readouterr()
+    assert main(["accept", batch_id, "--why", "the endpoint counts in tenths"]) == 0
+    assert main(["release", released, "--why", "read by hand"]) == 0
+    golden(capsys.readouterr().out)
+    verdict = verdict_of(capsys, "--all")
+    assert (verdict["is_published"], verdict["n_quarantined"]) == (True, 2)
+    spoil(warehouse, hot.format(4))
+    verdict = verdict_of(capsys, "--all", expect=6)
+    assert (verdict["is_published"], verdict["n_quarantined"]) == (False, 3)
+    spoil(warehouse, "update raw.trials set temperature = 8 where temperature = 7")
+    assert verdict_of(capsys, "--all", expect=6)["n_quarantined"] == 4, "another finding on a trial that was released"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
