@@ -34,8 +34,11 @@ def turns_of_calls(calls: list[dict], prompts: dict[str, str]) -> list[dict]:
     return turns
 
 
-def turns_of_line(line: dict, answer: str | None) -> list[dict]:
-    """Return what a recording keeps of a transcript: all replies, those of SACD's iterations, the last one, or none."""
+def turns_of_line(line: dict, answer: str | None, prompt: str | None) -> list[dict]:
+    """Return what a recording keeps of a transcript: all replies, those of SACD's iterations, the last one, or none.
+
+    The prompt, if it is kept, is that of the first turn.
+    """
     turns = []
     if isinstance(line.get("turns"), list):
         turns = [{"reply": reply} for reply in line["turns"]]
@@ -54,8 +57,8 @@ def turns_of_line(line: dict, answer: str | None) -> list[dict]:
     for turn in turns:
         if not isinstance(turn["reply"], str | None):
             turn["reply"] = json.dumps(turn["reply"])
-    unknown = {"step": None, "attempt": None, "prompt": None, "reason": None}
-    return [{"turn": i} | unknown | turn for i, turn in enumerate(turns, 1)]
+    unknown = {"step": None, "attempt": None, "reason": None}
+    return [{"turn": i, "prompt": prompt if i == 1 else None} | unknown | turn for i, turn in enumerate(turns, 1)]
 
 
 def mark(turns: list[dict], kept: dict, unit: str | None, number: float | None, first: float | None) -> float | None:

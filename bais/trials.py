@@ -232,13 +232,13 @@ def _everything(warehouse, trial_name):
     calls = rows("raw.calls", "trial_id = $trial_id order by turn, attempt, call_id")
     line = json.loads(kept["line"]) if kept["line"] else {}
     line = line if isinstance(line, dict) else {"line": line}
+    keys["hashes"] = list({asked["prompt_hash"] for asked in calls or [kept] if asked["prompt_hash"]})
+    of_messages = "study = $study and list_contains($hashes, prompt_hash) and prompt_kind = 'message'"
+    prompts = {prompt["prompt_hash"]: prompt["text"] for prompt in rows("raw.prompts", of_messages)}
     if calls:
-        keys["hashes"] = list({call["prompt_hash"] for call in calls if call["prompt_hash"]})
-        of_messages = "study = $study and list_contains($hashes, prompt_hash) and prompt_kind = 'message'"
-        prompts = rows("raw.prompts", of_messages)
-        turns = turns_of_calls(calls, {prompt["prompt_hash"]: prompt["text"] for prompt in prompts})
+        turns = turns_of_calls(calls, prompts)
     else:
-        turns = turns_of_line(line, kept["response_text"])
+        turns = turns_of_line(line, kept["response_text"], prompts.get(kept["prompt_hash"]))
     first_number = (derived or kept)["first_response"]
     number = mark(turns, kept, unit, (derived or kept)["response_recorded"], first_number)
     number = became["reread"]["response"] if became["reread"] else number

@@ -58,7 +58,10 @@ from gate_batches left join gate.earlier_verdicts using (batch_id);
 
 drop view raw.flagged_trials;
 create table raw.flagged_trials as
-from warehouse.raw.flagged_trials semi join gate.earlier_verdicts using (verdict_id);
+from warehouse.raw.flagged_trials
+where
+    verdict_id in (select verdict_id from gate.earlier_verdicts)
+    or trial_id in (select object_id from warehouse.raw.gate_acts where act = 'release');
 
 create or replace view raw.gate_acts as
 from warehouse.raw.gate_acts where object = 'trial' and act not in ('leave_out', 'count');
@@ -203,8 +206,8 @@ def _leave_out(memory, models, found):
     memory.execute(
         f"""
         insert into raw.flagged_trials by name
-            select distinct trial_id, batch_id, 'under audit' as verdict_id, 'quarantined' as severity,
-                'found by this audit' as reason, 9223372036854775807 as ordinal
+            select trial_id, batch_id, 'under audit' as verdict_id, severity, reason, detail,
+                9223372036854775807 as ordinal
             from {found} inner join {models.ref("flag_reasons")} using (reason)
             where severity = 'quarantined'
         """

@@ -28,7 +28,7 @@ BESIDE = json.dumps(dict.fromkeys(("iterationDetails", "originalResponse", "outO
 
 TRIALS = """
 select
-    trials.trial_id, trials.batch_id, trials.study, trials.vignette, trials.llm, trials.technique,
+    trials.trial_id, trials.batch_id, trials.study, trials.vignette, trials.llm, trials.llm_recorded, trials.technique,
     trials.direction, trials.anchor_value, trials.temperature, trials.replicate, trials.number, trials.prompt_hash,
     trials.source, landed.response_text
 from {trials} as trials
@@ -212,8 +212,10 @@ class Rehearsal:
             return memory.sql(TRIALS.format(trials=trials)).df()
 
     def llms(self, named: tuple[str, ...], most: int) -> list[str]:
-        """Return the LLMs that are meant, or those of which there is most."""
+        """Return the LLMs that are meant, also by what the archive calls them, or those of which there is most."""
         there = self.trials.llm.value_counts()
+        called = dict(zip(self.trials.llm_recorded, self.trials.llm, strict=True))
+        named = tuple(called.get(name, name) for name in named)
         if missing := [llm for llm in named if llm not in there]:
             there = ", ".join(map(printable, sorted(there.index)))
             raise UserError(f"the archive has no trials of {printable(missing[0])}; it has those of {there}")

@@ -95,7 +95,8 @@ select
     concat(
         llm, ': ',
         coalesce('its baseline is held back (' || sum(n_held_of_baseline) || ' answers)', 'it has no baseline'),
-        ', for which ', sum(n_trials) filter (where direction != 'none'), ' anchored trials wait'
+        ', for which ', format('{:,}', sum(n_trials) filter (where direction != 'none')::bigint),
+        ' anchored trials wait'
     ) as detail
 from cells
 group by batch_id, llm

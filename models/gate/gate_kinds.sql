@@ -67,6 +67,7 @@ weighed as (
         off > baseline_share * by_rule * baseline as is_off
     from numbered
     cross join settings
+    where not is_quarantined
 ),
 
 most_frequent as (

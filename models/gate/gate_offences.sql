@@ -23,7 +23,8 @@
             number, ' is not between ', coalesce(valid_min::varchar, 'any'),
             ' and ', coalesce(valid_max::varchar, 'any')
         )"),
-    ('factor_1000', is_a_thousand_off('factor'), "number || ' where ' || usual || ' is usual'"),
+    ('factor_1000', is_a_thousand_off('factor') ~ " and not coalesce(is_another_unit, false)",
+        "number || ' where ' || usual || ' is usual'"),
     ('wrong_anchor', "is_anchored and anchor_value is not null and case rule
         when 'fixed' then anchor_value != by_rule
         when 'proportional'
@@ -44,7 +45,7 @@
         || if(anchor_by_protocol is null, 'most of its cell have ', 'by the protocol its LLM gets ') || usual_anchor"),
     ('baseline_with_anchor', "direction = 'none' and arm is null and anchor_value is not null",
         "'called unanchored, with the anchor ' || anchor_value"),
-    ('other_prompt', "prompt_hash != usual_prompt",
+    ('other_prompt', "not coalesce(is_another_question, false) and prompt_hash != usual_prompt",
         "'prompt ' || prompt_hash || '; most of its cell have ' || usual_prompt"),
     ('in_the_future', "greatest(asked_at, finished_at) > loaded_at + to_seconds(late_s)",
         "concat('asked at ', asked_at, ' and loaded at ', loaded_at)"),
@@ -213,10 +214,15 @@ longest_calls as (
     group by all
 ),
 
--- an LLM that answers in another unit is not blamed for the range of the right one
-in_another_unit as (
-    select trial_id, is_of_llm from culprits
-    where reason = 'another_unit'
+-- who is held back for one reason is not blamed for what that reason explains
+blamed as (
+    select
+        trial_id,
+        bool_or(reason = 'another_question') as is_another_question,
+        bool_or(reason = 'another_unit') as is_another_unit,
+        bool_or(reason = 'another_unit' and is_of_llm) as is_of_llm
+    from culprits
+    group by trial_id
 ),
 
 -- whose baseline may be another than the one that its anchors were made of
@@ -313,7 +319,7 @@ wrong as (
     left join drifts using (cell)
     left join unpaired using (trial_id)
     left join longest_calls using (trial_id)
-    left join in_another_unit using (trial_id)
+    left join blamed using (trial_id)
     left join unsteady_llms using (study, vignette, llm)
     where is_new or (rule is null and anchor_value != usual_anchor)
 ),

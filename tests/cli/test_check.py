@@ -140,7 +140,8 @@ def test_accepting_a_failed_batch_publishes_it_and_the_history_says_who_and_why(
 
 
 def test_an_acceptance_and_a_release_hold_until_an_audit_finds_more(warehouse, capsys, golden):
-    hot = "update raw.trials set temperature = 7 where trial_id in (select trial_id from raw.trials order by all limit {})"
+    some = "trial_id in (select trial_id from raw.trials order by all limit {})"
+    hot = f"update raw.trials set temperature = 7 where {some}"
     spoil(warehouse, hot.format(3))
     assert main(["check", "--all"]) == 6
     ((batch_id, released),) = query(warehouse, "select batch_id, min(trial_id) from raw.flagged_trials group by all")

@@ -319,6 +319,14 @@ def test_the_checks_say_what_was_met_and_what_not(ask, change, golden):
     golden(ask("trial", "aa01"), "ada")
 
 
+def test_the_prompt_of_a_recorded_trial_is_shown_where_its_archive_keeps_it(ask, change):
+    assert "not the prompts" in ask("trial", "bb01")
+    change("update raw.trials set prompt_hash = 'p1' where trial_id = 'bb01'")
+    asked = ask("trial", "bb01")
+    assert "Question 1?" in asked
+    assert "not the prompts" not in asked
+
+
 def test_a_simulated_trial_cannot_be_mistaken_for_an_llms(ask, golden):
     golden(ask("trial", "ee01"), "ee01", "SIMULATED")
     golden(ask("trials", "--study", "made-up"), "SIMULATED")
