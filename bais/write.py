@@ -2,68 +2,72 @@
 
 import contextlib
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import click
 
 from analysis.words.codes import DEFAULT
-from bais import dbt, texts
+from bais import dbt, shown, texts
 from bais.options import PATH
 from bais.rows import OTHER_PARADIGMS, PAPER, STUDIES
 from bais.terminal import complain, size_of, working
 from bais.warehouse import count, marts, public_tables, records, refuse_not_public, refuse_unknown
 from ingest.warehouse import UserError, printable, warehouse_path
 
-OUT = "report.html"
+FOLDER, TEST = "site", "test"
+SLOTS = re.compile(r"\{(\w+)\}")  # what a vignette fills in
 MADE_BY = ("bais", "dbt-core", "duckdb", "altair", "vl-convert-python")
 
 
 @click.command()
-@click.option("--out", type=PATH, metavar="FILE", help=f"the HTML file (default: {OUT} beside the warehouse)")
+@click.option("--out", type=PATH, metavar="DIR", help=f"the folder (default: {FOLDER}/ beside the warehouse)")
+@click.option("--single", type=PATH, metavar="FILE", help="one HTML file with all pages instead, to mail")
 @click.option("--study", metavar="STUDY", help="only this study (default: all of them)")
-def report(out: Path | None, study: str | None) -> None:
-    """Write the page, and one beside it for each simulated or scored study, other bias or document, each whole."""
-    from importlib.metadata import version
-    from urllib.parse import quote
-
-    from analysis.report.page import page, title_of
-
-    out = (out or warehouse_path().with_name(OUT)).absolute()
-    if out.is_dir():
-        raise UserError(f"{printable(out)} is a folder: name a file")
+def report(out: Path | None, single: Path | None, study: str | None) -> None:
+    """Write what the warehouse knows as pages that need no network; simulated studies stand under test/."""
+    if out and single:
+        raise click.UsageError("--out is a folder of pages and --single one file: give one of the two")
+    folder = (out or warehouse_path().with_name(FOLDER)).absolute()
+    if single and single.is_dir():
+        raise UserError(f"{printable(single)} is a folder: name a file")
+    if folder.is_file() and not single:
+        raise UserError(f"{printable(folder)} is a file: name a folder, or a file with --single")
     with working("writing the report"):
-        tables = _tables_of_page(study)
-        versions = {name: version(name) for name in MADE_BY}
-        pages = _pages(out, tables["studies"])
-        shown = {row["study"] for row in tables["studies"]}
-        on_no_page = {row["study"] for row in tables["claims"]} - shown - ({None} if study is None else set())
-        titles = [
-            (path, (quote(path.name), title_of(row["study"], row["documents"], row["is_simulated"])))
-            for path, studies in pages
-            for row in studies
-        ]
-        written = []
-        for path, studies in reversed(pages):  # the one that leads to the others comes last
-            elsewhere = [title for other, title in titles if other != path]
-            text = page(tables | {"studies": studies}, versions, elsewhere, on_no_page)
+        sites = sites_of(study)
+        if single:
+            _, site = sites[0]
+            written = [(single.absolute(), site.page())]
+        else:
+            # the page that leads to the others comes last
+            pages = [(folder / where / name, text) for where, site in sites for name, text in site.pages().items()]
+            written = sorted(pages, key=lambda page: page[0] == folder / "index.html")
+        for path, text in written:
             _replace(path, text)
-            written.append(f"{printable(path)}: {size_of(len(text.encode()))}, {_said(studies)}")
-    print("\n".join(reversed(written)))
+    first, text = written[-1]
+    more = f", and {len(written) - 1} more beside it" if len(written) > 1 else ""
+    print(f"{printable(first)}: {size_of(len(text.encode()))}{more}; {_said(sites)}")
 
 
-def _pages(out, studies):
-    """Share the studies among pages: those that ask LLMs about anchors on the first, each other one beside it."""
-    first = [row for row in studies if row["is_about_anchors"] and not row["is_simulated"]]
-    first = first or [row for row in studies if row["is_about_anchors"]][:1] or studies[:1]
-    pages = [(out, first)]
-    for row in studies:
-        if row not in first:
-            name = row["study"] or f"document-{row['documents'][0]}"
-            beside = out.with_stem(f"{out.stem}-{_in_a_file_name(name)}")
-            taken = [path for path, _ in pages if path.stem == beside.stem or path.stem.startswith(f"{beside.stem}~")]
-            pages.append((beside.with_stem(f"{beside.stem}~{len(taken) + 1}") if taken else beside, [row]))
-    return pages
+def sites_of(study: str | None = None) -> list[tuple[str, "Site"]]:
+    """Return the pages of real studies, and below `test` those of simulated ones, each with its folder."""
+    from importlib.metadata import version
+
+    from analysis.report.site import Link, Site
+
+    tables = _tables_of_page(study)
+    versions = {name: version(name) for name in MADE_BY}
+    simulated = [row for row in tables["studies"] if row["is_simulated"]]
+    real = [row for row in tables["studies"] if not row["is_simulated"]]
+    if study is not None and not real:
+        return [("", Site(tables | {"studies": simulated}, versions, is_test=True))]
+    to_test = [Link(TEST, "Simulated", f"{TEST}/index.html")] if simulated else []
+    sites = [("", Site(tables | {"studies": real}, versions, beside=to_test))]
+    if simulated:
+        back = [Link("real", "Real studies", "../index.html")]
+        sites.append((TEST, Site(tables | {"studies": simulated}, versions, is_test=True, beside=back)))
+    return sites
 
 
 def _in_a_file_name(text):
@@ -83,11 +87,11 @@ def _replace(out, text):
             new.unlink()
 
 
-def _said(studies):
-    named = [row for row in studies if row["study"]]
+def _said(sites):
+    named = [study for _, site in sites for study in site.studies if study.name]
     if not named:
-        return f"document {studies[0]['documents'][0]}" if studies else "no study yet"
-    names = (f"{printable(row['study'])}{' (SIMULATED)' if row['is_simulated'] else ''}" for row in named)
+        return "no study yet"
+    names = (f"{printable(study.name)}{' (SIMULATED)' if study.is_simulated else ''}" for study in named)
     return f"{'study' if len(named) == 1 else 'studies'} {', '.join(names)}"
 
 
@@ -103,16 +107,18 @@ def _tables_of_page(study):
             for schema, name, _ in sorted(public_tables(warehouse))
         ]
         tables |= _said_of_biases(warehouse, tables, public)
+        conditions = {(row["study"], row["vignette"], row["technique"]): None for row in tables["asked_of_llms"]}
+        names = ("study", "vignette", "technique")
+        tables["answer_texts"] = shown.answers(warehouse)
+        tables["asked_prompts"] = shown.prompts(warehouse, [dict(zip(names, of, strict=True)) for of in conditions])
     tables["prompts"] = _prompts()
     refuse_unknown("study", study, [row["study"] for row in tables["studies"]], " in this warehouse")
-    others = {row["study"] for row in tables["paradigms"]} - {row["study"] for row in tables["attrition"]}
     documents = _documents(tables)
     studies = [row for row in tables["studies"] if study in (None, row["study"])]
     for row in studies:
         row["documents"] = [document for document, owner in documents.items() if owner == row["study"]]
-        row["is_about_anchors"] = not row["is_scored"] and row["study"] not in others
     alone = [document for document, owner in documents.items() if owner is None and study is None]
-    of_none = {"study": None, "is_simulated": False, "is_about_anchors": False}
+    of_none = {"study": None, "is_simulated": False}
     return tables | {"studies": [*studies, *(of_none | {"documents": [document]} for document in alone)]}
 
 
@@ -145,14 +151,16 @@ def _documents(tables):
 
 def _prompts():
     """Return what each shipped technique says to an LLM, in the order in which it says it, with its source."""
-    from ingest.prompts import shipped
+    from ingest.prompts import Script, shipped
 
     rows = []
     for name, entry in shipped("techniques").items():
         rounds = entry.get("rounds", {}).items()
         told = [text for what, text in rounds if isinstance(text, str) and what != "stops_at"]
         texts = [*([entry["system"]] if "system" in entry else []), *entry.get("turns", []), *told]
-        rows.append({"technique": name, "source": entry["source"], "texts": texts})
+        texts = [SLOTS.sub(lambda slot: f"[{slot[1].replace('_', ' ')}]", text) for text in texts if text != "{opening}"]
+        n_calls = Script({}, entry, {}, "").n_calls()
+        rows.append({"technique": name, "source": entry["source"], "texts": texts, "n_calls": list(n_calls)})
     return rows
 
 

@@ -1,2 +1,2 @@
-select llm, display_name from seeds.llms
+select llm, display_name, vendor from seeds.llms
 order by llm

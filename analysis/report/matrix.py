@@ -1,0 +1,266 @@
+"""The matrix of the Answer page: techniques by LLMs, how far a number pulls answers without a technique and with it."""
+
+import math
+from dataclasses import dataclass, field
+
+from analysis.methods.small_samples import FEWEST_VENDORS
+from analysis.report.values import clean
+from analysis.words.codes import DECISIONS, GOALS, HARMS, HELPS, in_words, listed, probability
+from analysis.words.matrix import headline, on_an_llm, on_the_llms
+
+NO_TECHNIQUE = "no_technique"
+STEPS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000)
+MOST_SEGMENTS = 6
+FEWEST_ANSWERED = 0.9  # a cell in which a smaller share was answered says so
+TONES = dict.fromkeys(HELPS, "helps") | dict.fromkeys(HARMS, "harms") | {"equivalent": "same"}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What is drawn of a technique: the loss of its control (`ring`), its own (`dot`), and the interval of the latter.
+
+    Parameters
+    ----------
+    row : dict
+        Of `inference.decisions`, against the technique's control.
+    most : float
+        Where the axis ends.
+    answered : float, optional
+        The share of its trials that were answered.
+    wide : tuple of float, optional
+        The interval for one more LLM.
+    """
+
+    row: dict
+    most: float
+    answered: float | None = None
+    wide: tuple | None = None
+
+    @property
+    def ring(self):
+        """The loss of the control."""
+        return self.row["loss_control"]
+
+    @property
+    def dot(self):
+        """The loss of the technique."""
+        return self.row["loss"]
+
+    @property
+    def is_own(self):
+        """Whether the ring is of the technique's own first answers, to another prompt than that of the others."""
+        return self.row["control"] != NO_TECHNIQUE
+
+    @property
+    def tone(self):
+        """How the mark is coloured: by the decision, not by the estimate."""
+        return TONES.get(self.row["decision"], "open")
+
+    @property
+    def interval(self):
+        """The interval of the technique's loss, or None."""
+        if self.row["gain_low"] is None or self.ring is None:
+            return None
+        return self.ring - self.row["gain_high"], self.ring - self.row["gain_low"]
+
+    @property
+    def is_unanswered(self):
+        """Whether too few trials were answered not to say so."""
+        return self.answered is not None and self.answered < FEWEST_ANSWERED
+
+    @property
+    def points(self):
+        """The change of the loss in points, with its sign."""
+        if self.row["gain"] is None:
+            return None
+        change = -round(self.row["gain"])
+        return f"{change:+d}".replace("-", "\N{MINUS SIGN}") if change else "0"
+
+    def at(self, value):
+        """Return where a value stands on the axis, in percent of its length."""
+        return f"{100 * min(max(value, 0.0), self.most) / self.most:.1f}%"
+
+    def is_beyond(self, value):
+        """Whether a value lies beyond the end of the axis."""
+        return value > self.most
+
+    def numbers(self):
+        """Return what the page's script needs: ring, dot, interval, decision, whether the ring is its own."""
+        low, high = self.interval or (None, None)
+        return [self.ring, self.dot, low, high, self.row["decision"], self.is_own]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A technique of the matrix."""
+
+    technique: str
+    name: str
+    mark: Mark
+    is_placebo: bool
+    word: str
+    lines: list = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """The techniques and LLMs of a domain, by one goal."""
+
+    id: str
+    domain: str
+    goal: str
+    leads: bool
+    headline: str
+    note: str
+    most: float
+    segments: int
+    step: float
+    columns: list
+    llms: list
+    plain: dict
+    marks: dict
+    say: dict
+
+    @property
+    def ticks(self):
+        """The values that stand below the axis."""
+        return [self.step * i for i in range(self.segments + 1)]
+
+
+def matrices(study, domain, prefix):
+    """Make the matrix of a domain by each goal, the leading one first.
+
+    Parameters
+    ----------
+    study : Study
+    domain : str
+    prefix : str
+        Of their ids.
+
+    Returns
+    -------
+    list of Matrix
+    """
+    leading = study.leading(domain)
+    goals = sorted(GOALS, key=lambda goal: goal != leading)
+    return [_matrix(study, domain, goal, goal == leading, f"{prefix}-{goal}") for goal in goals]
+
+
+def _matrix(study, domain, goal, leads, id_):
+    over = study.in_order(study.rows("decisions", domain=domain, goal=goal, comparison="control"))
+    over = sorted((row for row in over if row["loss"] is not None), key=lambda row: _place(row["decision"]))
+    each = [row for row in study.rows("of_each_llm", domain=domain, goal=goal) if row["loss"] is not None]
+    placebos = {row["control"] for row in study.rows("decisions", domain=domain, goal=goal, comparison="placebo")}
+    losses = {
+        row["llm"]: row["loss"]
+        for row in study.rows("losses", domain=domain, goal=goal, technique=NO_TECHNIQUE)
+        if row["loss"] is not None
+    }
+    overall = next((row["loss_control"] for row in over if row["control"] == NO_TECHNIQUE), losses.get(None))
+    largest = [row[name] for row in (*over, *each) for name in ("loss", "loss_control") if row[name] is not None]
+    most, segments, step = _axis([*largest, *losses.values()])
+    asked = {}
+    for row in study.rows("asked_of_llms", domain=domain):
+        n_asked, n_answered = asked.get((row["llm"], row["technique"]), (0, 0))
+        asked[row["llm"], row["technique"]] = n_asked + row["n_asked"], n_answered + row["n_answered"]
+    there = {row["llm"] for row in each} | {llm for llm in losses if llm}
+    llms = sorted(there, key=lambda llm: (-(losses.get(llm) or 0), study.llm(llm).lower()))
+
+    def answered(llm, technique):
+        n_asked, n_answered = asked.get((llm, technique), (0, 0))
+        return n_answered / n_asked if n_asked else None
+
+    predicted = {
+        row["technique"]: row
+        for row in study.rows("predictions", domain=domain, goal=goal, llm=None)
+        if row["gain_low"] is not None and row["vendor"] is None
+    }
+    columns = []
+    for row in over:
+        technique, ahead = row["technique"], predicted.get(row["technique"])
+        wide = (row["loss_control"] - ahead["gain_high"], row["loss_control"] - ahead["gain_low"]) if ahead else None
+        few = (row["n_vendors"] or 0) < FEWEST_VENDORS
+        mark = Mark(row, most, None, None if few else wide)
+        is_placebo = technique in placebos
+        lines = _lines(study, row, ahead, few)
+        columns.append(Column(technique, study.technique(technique), mark, is_placebo, _word(row, few), lines))
+    marks = {}
+    for row in each:
+        marks.setdefault(row["llm"], {})[row["technique"]] = Mark(row, most, answered(row["llm"], row["technique"]))
+    said = {
+        llm: on_an_llm(study.llm(llm), [(c.name, marks[llm][c.technique].row) for c in columns if c.technique in marks[llm]])
+        for llm in llms
+        if llm in marks
+    }
+    named = [(column.name, column.mark.row) for column in columns]
+    return Matrix(
+        id=id_, domain=domain, goal=goal, leads=leads,
+        headline=headline(named), note=_note(study, domain, llms, over),
+        most=most, segments=segments, step=step, columns=columns, llms=llms,
+        plain={**losses, None: overall}, marks=marks, say=said,
+    )  # fmt: skip
+
+
+def _axis(values):
+    """Return where an axis from 0 ends that holds all values, into how many parts it is cut, and how long these are."""
+    largest = max(values, default=0) or 1
+    step = next((step for step in STEPS if largest / step <= MOST_SEGMENTS), 10 ** math.ceil(math.log10(largest)))
+    segments = max(math.ceil(largest / step - 1e-9), 1)
+    return step * segments, segments, step
+
+
+def _place(decision):
+    """Put what helps before what is unclear, and that before what harms."""
+    return 0 if decision in HELPS else 2 if decision in HARMS else 1
+
+
+def _word(row, few):
+    """Return the word of a decision about LLMs like these; of too few vendors there is none."""
+    return "too few vendors" if few else DECISIONS[row["decision"]]
+
+
+def _note(study, domain, llms, over):
+    """Say whom and what the matrix of a domain is about."""
+    cases = sorted({row["vignette"] for row in study.rows("units", domain=domain)})
+    n_vendors = max((row["n_vendors"] or 0 for row in over), default=0)
+    about = [
+        f"{len(llms)} {'LLM' if len(llms) == 1 else 'LLMs'}"
+        + (f" of {n_vendors} {'vendor' if n_vendors == 1 else 'vendors'}" if n_vendors else ""),
+        f"one case ({clean(cases[0])})" if len(cases) == 1 else f"{len(cases)} cases",
+    ]
+    sentences = [f"{', '.join(about)}."]
+    if over and n_vendors < FEWEST_VENDORS:
+        sentences.append(f"Other LLMs: {FEWEST_VENDORS} vendors are needed to speak of them.")
+    own = [study.technique(row["technique"]) for row in over if row["control"] != NO_TECHNIQUE]
+    if own:
+        whom = listed(map(clean, own))
+        sentences.append(f"{whom} is compared with its own first answers, since its prompt differs from the plain one.")
+    return " ".join(sentences)
+
+
+def _lines(study, row, ahead, few):
+    """Say of a technique how sure what is said of it is, each in a line."""
+    loss = f"{row['loss_control']:.0f} to {row['loss']:.0f} %"
+    lines = [] if few else [
+        f"LLMs like these: {loss}; gain {row['gain']:.0f} points, 95 % interval {row['gain_low']:.0f} to "
+        f"{row['gain_high']:.0f} ({row['n_comparisons']} techniques at once): {DECISIONS[row['decision']]}."
+        if row["gain_low"] is not None
+        else f"LLMs like these: {loss}; no interval: {in_words(row['reason'])}."
+    ]  # fmt: skip
+    lines.append(on_the_llms(row, loss))
+    if ahead and not few:
+        p = probability(ahead["p_better_than_control"])
+        lines.append(
+            f"One more LLM: gain {ahead['gain_low']:.0f} to {ahead['gain_high']:.0f} points; it is helped with "
+            f"probability {p}."
+        )
+    for told in study.rows("specifications", domain=row["domain"], goal=row["goal"], technique=row["technique"]):
+        if told["control"] == row["control"] and (told["n_specifications"] or 0) > 1 and not few:
+            lines.append(
+                f"Ways of counting that say the same: {told['n_same_decision']} of {told['n_specifications']}; without "
+                f"one LLM or vendor: {told['n_left_out_same']} of {told['n_left_out']}."
+            )
+    if row["reason"]:
+        lines.append(f"Keep in mind: {in_words(row['reason'])}.")
+    return lines
+

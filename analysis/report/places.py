@@ -1,0 +1,118 @@
+"""What the drawer of the Answer page opens: of each domain the answers as dots, their texts, and what was asked."""
+
+import json
+
+from analysis.report.values import clean, clean_lines
+from analysis.words.codes import GOALS
+
+ROOM = 250_000  # characters that the texts of a page may take
+
+
+def place(study, domain, of_goals, n_texts):
+    """Return what the page's script draws of a domain.
+
+    Parameters
+    ----------
+    study : Study
+    domain : str
+    of_goals : list of Matrix
+    n_texts : dict of tuple to int
+        How many answers of a cell with a value have a text.
+
+    Returns
+    -------
+    dict
+        Numbers as the warehouse has them.
+    """
+    vignettes = {}
+
+    def cells(vignette, llm):
+        empty = {"base": None, "anchors": {"low": [], "high": []}, "dots": {}}
+        return vignettes.setdefault(vignette, {}).setdefault(llm, empty)
+
+    for row in study.rows("answer_counts", domain=domain):
+        dots = cells(row["vignette"], row["llm"])["dots"].setdefault(row["technique"], {}).setdefault(row["arm"], [])
+        key = (study.name, row["vignette"], row["llm"], row["technique"], row["arm"], row["value"])
+        dots.append([row["value"], row["n_trials"], n_texts.get(key, 0)])
+    for row in study.rows("baselines", domain=domain):
+        cells(row["vignette"], row["llm"])["base"] = row["mean"]
+    for row in study.rows("anchors", domain=domain):
+        cells(row["vignette"], row["llm"])["anchors"][row["arm"]].append(row["anchor_value"])
+    asked = {}
+    for row in study.rows("asked_of_llms", domain=domain):
+        totals = asked.setdefault(row["llm"], {}).setdefault(row["technique"], [0, 0])
+        totals[0] += row["n_asked"]
+        totals[1] += row["n_answered"]
+    return {
+        "study": study.name, "domain": domain, "unit": study.unit(domain), "vignettes": vignettes, "asked": asked,
+        "goals": {matrix.goal: _of_goal(matrix) for matrix in of_goals},
+    }  # fmt: skip
+
+
+def _of_goal(matrix):
+    return {
+        "leads": matrix.leads,
+        "unit": "%",
+        "cells": {llm: {t: mark.numbers() for t, mark in marks.items()} for llm, marks in matrix.marks.items()},
+        "over": {column.technique: column.mark.numbers() for column in matrix.columns},
+        "say": matrix.say,
+        "lines": {column.technique: column.lines for column in matrix.columns},
+        "measures": GOALS[matrix.goal].measures,
+    }
+
+
+def texts(rows, studies, room=ROOM):
+    """Return the texts of answers as long as there is room, by their cell.
+
+    Parameters
+    ----------
+    rows : list of dict
+        As of `bais.shown.answers`: the most telling first.
+    studies : collection of str
+        Those of the page.
+    room : int
+        Characters of JSON.
+
+    Returns
+    -------
+    dict of str to list
+        By study, vignette, LLM, technique and direction: the value (none of a refusal), how many said so, the first
+        value of several, and the turns.
+    """
+    kept, used = {}, 0
+    for row in rows:
+        if row["study"] not in studies or not row["turns"]:
+            continue
+        turns = [[clean(who), clean_lines(text), is_cut] for who, text, is_cut in row["turns"]]
+        entry = [row["value"], row["n_texts"], row["first"], turns]
+        used += len(json.dumps(entry, ensure_ascii=False))
+        if used > room:
+            break
+        kept.setdefault(key_of(row), []).append(entry)
+    return kept
+
+
+def key_of(row):
+    """Return the name of a cell in the page's data."""
+    return json.dumps([row["study"], row["vignette"], row["llm"], row["technique"], row["direction"]])
+
+
+def counted(rows):
+    """Count the answers that have a text, by their cell and value; the first answers of several by their own."""
+    made = {}
+    for row in rows:
+        cell = (row["study"], row["vignette"], row["llm"], row["technique"], row["direction"])
+        made[*cell, row["value"]] = row["n_texts"]
+    return made
+
+
+def asked(rows, studies):
+    """Return what was asked, by study, vignette, technique and direction."""
+    made = {}
+    for row in rows:
+        if row["study"] in studies:
+            told = {name: row[name] for name in ("is_sent", "llm", "anchor")}
+            told["turns"] = [clean_lines(text) for text in row["turns"]]
+            of_vignette = made.setdefault(row["study"], {}).setdefault(row["vignette"], {})
+            of_vignette.setdefault(row["technique"], {})[row["direction"]] = told
+    return made

@@ -1,0 +1,274 @@
+"""The pages as HTML that loads nothing and runs nothing but its own script; foreign text enters as text alone."""
+
+import hashlib
+import json
+from base64 import b64encode
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from analysis.report import claims, places
+from analysis.report.audit import gate_tables, provenance_tables
+from analysis.report.biases import sections_on_biases
+from analysis.report.matrix import matrices
+from analysis.report.scores import sections_on_scores
+from analysis.report.studies import Study
+from analysis.report.tables import template
+from analysis.report.values import clean, clean_lines
+from analysis.words.claims import HOLDS
+from analysis.words.codes import CERTAINTY, DECISIONS, GOALS, OF_AN_LLM
+from analysis.words.matrix import NAMES_OF_GOALS
+
+HERE = Path(__file__).parent
+SIGNIFICANT_DIGITS = 12
+NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
+TITLES = {
+    "answer": "Answer",
+    "biases": "Other biases",
+    "scores": "Scores",
+    "papers": "Papers",
+    "reading": "How to read it",
+}
+FILES = {"answer": "index.html"} | {name: f"{name}.html" for name in TITLES if name != "answer"}
+POLICY = "default-src 'none'; style-src '{}'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+class Link(NamedTuple):
+    """A page in the head of all pages."""
+
+    name: str
+    title: str
+    href: str
+
+
+class Site:
+    """The pages of some studies.
+
+    Parameters
+    ----------
+    tables : dict of str to list of dict
+        The rows that each query of the report gives, in their order; `studies` are those of the pages.
+    versions : dict of str to str
+        Of the programs behind the numbers.
+    is_test : bool
+        Whether the respondents are simulated.
+    beside : sequence of Link
+        Pages elsewhere that the head leads to.
+    """
+
+    def __init__(self, tables, versions, *, is_test=False, beside=()):
+        self.tables = {name: [{k: _rounded(v) for k, v in row.items()} for row in rows] for name, rows in tables.items()}
+        self.versions, self.is_test, self.beside = versions, is_test, beside
+        self.studies = [
+            Study(row["study"], bool(row["is_simulated"]), self.tables, tuple(row["documents"]))
+            for row in self.tables["studies"]
+        ]
+        self.claims = [row for study in self.studies for row in study.claims]
+        self.places = self._places()
+        self.sections = {
+            "biases": [(study, sections_on_biases(study, f"study-{i}")) for i, study in enumerate(self.studies)],
+            "scores": [(study, sections_on_scores(study, f"study-{i}")) for i, study in enumerate(self.studies)],
+        }
+        has = {name: any(sections for _, sections in pairs) for name, pairs in self.sections.items()}
+        has |= {"answer": True, "papers": bool(self.claims), "reading": True}
+        self.names = [name for name in TITLES if has[name]]
+        self._counted = places.counted(self.tables["answer_texts"])
+
+    def _places(self):
+        made = []
+        for study in self.studies:
+            for domain in study.domains:
+                made.append((study, domain, matrices(study, domain, f"place-{len(made)}")))
+        return made
+
+    def pages(self):
+        """Return the files of the site by their names."""
+        return {FILES[name]: self.page([name]) for name in self.names}
+
+    def page(self, names=None, *, is_live=False):
+        """Write one page, or several in one file.
+
+        Parameters
+        ----------
+        names : list of str, optional
+            Of `TITLES`; all of them if not given, in one file.
+        is_live : bool
+            Whether a server beside it gives the texts that it lacks; it sends the policy too.
+
+        Returns
+        -------
+        str
+            HTML, the same for the same rows and versions.
+        """
+        is_single = names is None
+        names = names or self.names
+        style, script = ((HERE / name).read_text(encoding="utf-8").strip() for name in ("site.css", "site.js"))
+        text = template("frame.html").render(
+            current=names[0], title=self._title(names), nav=self._nav(is_single), is_single=is_single, is_live=is_live,
+            is_test=self.is_test, stamp=self._stamp(), parts=[self._part(name) for name in names],
+            policy=POLICY.format(_hash(style), _hash(script)), style=Markup(style), script=Markup(script),
+            versions=sorted(self.versions.items()), fingerprint=fingerprint(self.tables),
+            data=_embedded(self._data(names)), places=self._shown_places(), llms=self._llms(), goals=self._goals(),
+            meanings={name: goal.measures for name, goal in GOALS.items()}, words=OF_AN_LLM,
+            papers=claims.papers(self.claims) if "papers" in names else [],
+            verdicts=self._verdicts(), dictionary=_dictionary(),
+        )  # fmt: skip
+        return "\n".join(line if line.isprintable() else _visible(line) for line in text.split("\n")) + "\n"
+
+    def _title(self, names):
+        return "which debiasing technique, for which LLM, in which domain, how sure" if "answer" in names else TITLES[
+            names[0]
+        ]  # fmt: skip
+
+    def _nav(self, is_single):
+        links = [Link(name, TITLES[name], f"#page={name}" if is_single else FILES[name]) for name in self.names]
+        return links if is_single else [*links, *self.beside]
+
+    def _stamp(self):
+        counts = {row["study"]: row["n_asked"] for row in self.tables["counts"]}
+        named = [study for study in self.studies if study.name]
+        kind = "simulated" if self.is_test else "recorded or collected"
+        n_trials = sum(counts.get(study.name) or 0 for study in named)
+        names = ", ".join(clean(study.name) for study in named)
+        return f"{kind}: {names}; {n_trials:,} trials" if named else "no study yet"
+
+    def _shown_places(self):
+        several = len({study.name for study, *_ in self.places}) > 1
+        return [
+            {
+                "index": i,
+                "name": clean(domain).capitalize() + (f" ({clean(study.name)})" if several else ""),
+                "n_llms": len(of_goals[0].llms),
+                "matrices": of_goals,
+                "names": {llm: study.llm(llm) for llm in of_goals[0].llms},
+            }
+            for i, (study, domain, of_goals) in enumerate(self.places)
+        ]
+
+    def _goals(self):
+        """Return the names of the goals, first the one that leads in the first domain."""
+        first = self.places[0][2] if self.places else []
+        return {matrix.goal: NAMES_OF_GOALS[matrix.goal] for matrix in first} or NAMES_OF_GOALS
+
+    def _llms(self):
+        """Return all LLMs that somebody may look for: those that were asked, and those that are known."""
+        asked = {llm for *_, of_goals in self.places for llm in of_goals[0].llms}
+        known = {row["llm"] for row in self.tables["llms"]}
+        if self.is_test or not self.places:
+            known = set()
+        study = self.places[0][0] if self.places else None
+        return sorted(((llm, study.llm(llm)) for llm in asked | known), key=lambda pair: pair[1].lower())
+
+    def _verdicts(self):
+        there = {claim["verdict"] for claim in claims.ledger(self.claims)}
+        return [(code, HOLDS[code][0]) for code in claims.ORDER if code in there and code is not None]
+
+    def _part(self, name):
+        if name in self.sections:
+            shown = [
+                {"name": clean(study.name), "is_simulated": study.is_simulated, "sections": sections}
+                for study, sections in self.sections[name]
+                if sections
+            ]
+        else:
+            shown = [_reading(study) for study in self.studies if study.name] if name == "reading" else []
+        return {"name": name, "title": TITLES[name], "studies": shown}
+
+    def _data(self, names):
+        """Return what the script needs, as JSON that can stand in HTML."""
+        data = {"files": FILES}
+        if "answer" in names:
+            there = {study.name for study, *_ in self.places}
+            study = self.places[0][0] if self.places else None
+            techniques = {name for of_study, *_ in self.places for name in of_study.techniques}
+            data |= {
+                "places": [places.place(*of_place, self._counted) for of_place in self.places],
+                "texts": places.texts(self.tables["answer_texts"], there),
+                "asked": places.asked(self.tables["asked_prompts"], there),
+                "llms": dict(self._llms()),
+                "vendors": {row["llm"]: row["vendor"] for row in self.tables["llms"]},
+                "techniques": {name: study.technique(name) for name in techniques},
+                "does": {row["technique"]: row["description"] for row in self.tables["techniques"] if row["description"]},
+                "calls": {row["technique"]: row["n_calls"] for row in self.tables["prompts"]},
+                "says": {row["technique"]: [clean_lines(text) for text in row["texts"]] for row in self.tables["prompts"]},
+                "costs": [row for row in self.tables["costs"] if row["study"] in there],
+                "words": {code or "": word for code, word in OF_AN_LLM.items()},
+            }
+        if "papers" in names:
+            data["claims"] = claims.ledger(self.claims)
+        return data
+
+
+def _reading(study):
+    return {
+        "name": clean(study.name),
+        "is_simulated": study.is_simulated,
+        "techniques": _techniques(study),
+        "gate": gate_tables(study),
+        "provenance": provenance_tables(study),
+    }
+
+
+def _techniques(study):
+    """Return of each technique of a study its name, what it does, and the source and texts of its shipped prompt."""
+    does = {row["technique"]: row["description"] for row in study.tables["techniques"]}
+    shipped = {row["technique"]: row for row in study.tables["prompts"]}
+    return [
+        (
+            study.technique(name),
+            clean(does.get(name) or ""),
+            clean(shipped[name]["source"]) if name in shipped else None,
+            [clean_lines(text).strip() for text in shipped[name]["texts"]] if name in shipped else [],
+        )
+        for name in study.techniques
+    ]
+
+
+def _dictionary():
+    """Return the words of decisions and certainties with their meanings."""
+    meanings = [(DECISIONS[code], CERTAINTY[code]) for code in ("no_evidence",)]
+    return meanings + [(code.replace("_", " "), text) for code, text in CERTAINTY.items() if code != "no_evidence"]
+
+
+def _visible(line):
+    """Let no character through that nobody sees, whatever way it came; the page itself has but one such, a space."""
+    return "".join(c if c == NO_BREAK_SPACE else clean(c) for c in line)
+
+
+def _embedded(data):
+    text = json.dumps(data, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=_as_text)
+    return Markup(text.translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&"}))
+
+
+def fingerprint(tables):
+    """Return the SHA-256 of the rows that pages are made of.
+
+    Parameters
+    ----------
+    tables : dict of str to list of dict
+        With numbers to twelve significant digits, so that the order of a sum does not matter.
+
+    Returns
+    -------
+    str
+    """
+    text = json.dumps(tables, sort_keys=True, default=_as_text, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _rounded(value):
+    if isinstance(value, float):
+        return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return value
+
+
+def _as_text(value):
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _hash(text):
+    return "sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode()

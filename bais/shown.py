@@ -1,0 +1,141 @@
+"""What LLMs were asked and what they answered, as the pages show it: prompts, and the texts of answers."""
+
+import json
+from itertools import groupby
+
+from bais.transcript import turns_of_calls, turns_of_line
+from bais.warehouse import records
+
+MOST_TEXTS = 3_000  # of which the pages take as many as they have room for
+LONGEST = 1_500  # characters of a reply
+CELL = ("study", "domain", "vignette", "llm", "technique", "direction")
+
+# of each cell and answer how many there are, and how many of them have a text; refusals have no value
+ANSWERS = """
+with trials as (
+    select
+        study, domain, vignette, llm, technique, anchor_direction as direction, trial_id, first_response, response_text,
+        case when status = 'answered' then response end as value
+    from marts.trials
+    where
+        paradigm = 'anchoring' and role is null and left_out_because is null
+        and anchor_direction in ('none', 'low', 'high')
+)
+
+select
+    study, domain, vignette, llm, technique, direction, value, count(*)::bigint as n_texts, min(trial_id) as trial_id
+from trials
+where response_text is not null
+group by all
+order by all
+"""
+KEPT = """
+select kept.trial_id, kept.response_text, kept.line, public.first_response
+from raw.trials as kept inner join marts.trials as public using (trial_id)
+where list_contains($trial_ids, trial_id)
+"""
+CALLS = "from raw.calls where list_contains($trial_ids, trial_id) order by trial_id, turn, attempt, call_id"
+# of each condition the prompts of the first trial that kept them
+PROMPTS = """
+with asked as (
+    select trial_id, turn, prompt_hash from raw.calls where error is null and prompt_hash is not null
+    union all
+    select trial_id, 0 as turn, prompt_hash from raw.trials
+    where source = 'recorded' and prompt_hash is not null
+),
+
+told as (
+    select trial_id, list(text order by turn) as turns from (
+        select distinct asked.trial_id, asked.turn, prompts.text
+        from raw.trials as trials
+        inner join asked using (trial_id)
+        inner join raw.prompts as prompts
+            on
+                trials.study = prompts.study and asked.prompt_hash = prompts.prompt_hash
+                and prompts.prompt_kind = 'message'
+    )
+    group by trial_id
+)
+
+select study, vignette, technique, anchor_direction as direction, llm, anchor_value as anchor, turns
+from marts.trials inner join told using (trial_id)
+where
+    paradigm = 'anchoring' and role is null and left_out_because is null and anchor_direction in ('none', 'low', 'high')
+qualify row_number() over (
+    partition by study, vignette, technique, anchor_direction order by asked_at, trial_id
+) = 1
+order by all
+"""
+
+
+def answers(warehouse) -> list[dict]:
+    """Return the answers of each cell that have a text, with one of the texts, as turns; the most telling first.
+
+    These are refusals, then what most answers of a cell said, then all others by how often they came.
+    """
+    rows = records(warehouse, ANSWERS)
+    for _, of_cell in groupby(rows, key=lambda row: [row[name] for name in CELL]):
+        with_value = sorted((row for row in of_cell if row["value"] is not None), key=lambda row: -row["n_texts"])
+        for place, row in enumerate(with_value):
+            row["place"] = 2 if place else 1
+    rows.sort(key=lambda row: (row.get("place", 0), -row["n_texts"]))
+    picked = {"trial_ids": [row["trial_id"] for row in rows[:MOST_TEXTS]]}
+    kept = {row["trial_id"]: row for row in records(warehouse, KEPT, picked)}
+    calls = {
+        trial_id: list(of_trial)
+        for trial_id, of_trial in groupby(records(warehouse, CALLS, picked), key=lambda call: call["trial_id"])
+    }
+    for row in rows:
+        row["turns"] = _turns(kept[row["trial_id"]], calls) if row["trial_id"] in kept else None
+        row["first"] = kept[row["trial_id"]]["first_response"] if row["trial_id"] in kept else None
+    return rows
+
+
+def _turns(trial, calls):
+    """Return who said what in a trial, as far as it was kept."""
+    if trial["trial_id"] in calls:
+        turns = turns_of_calls(calls[trial["trial_id"]], {})
+    else:
+        line = json.loads(trial["line"]) if trial["line"] else {}
+        turns = turns_of_line(line if isinstance(line, dict) else {}, trial["response_text"], None)
+    return [
+        (turn["step"] or "answer", turn["reply"][:LONGEST], len(turn["reply"]) > LONGEST)
+        for turn in turns
+        if turn["reply"] is not None
+    ]
+
+
+def prompts(warehouse, conditions: list[dict]) -> list[dict]:
+    """Return what was asked in each condition: as it was sent where that was kept, else as bais would ask it.
+
+    Parameters
+    ----------
+    conditions : list of dict
+        `study`, `vignette`, `technique`; of what is shipped with neither words nor prompt nothing is returned.
+    """
+    sent = [row | {"is_sent": True} for row in records(warehouse, PROMPTS)]
+    there = {(row["study"], row["vignette"], row["technique"]) for row in sent}
+    return sent + [
+        row
+        for condition in conditions
+        if tuple(condition.values()) not in there
+        for row in _as_bais_would_ask(**condition)
+    ]
+
+
+def _as_bais_would_ask(study, vignette, technique):
+    from ingest.prompts import SLOT, anchored_script, shipped
+
+    vignettes, techniques = shipped("vignettes"), shipped("techniques")
+    if vignette not in vignettes or technique not in techniques:
+        return
+    for direction in ("none", "anchored"):
+        slot = None if direction == "none" else SLOT
+        script = anchored_script(vignettes[vignette], techniques[technique], slot, 1 if slot else None)
+        template = script.template()
+        rounds = template.get("rounds", {})
+        turns = [*template["turns"], *(rounds[step] for step in ("determine", "analyse", "debias") if step in rounds)]
+        yield {
+            "study": study, "vignette": vignette, "technique": technique, "direction": direction, "llm": None,
+            "anchor": None, "turns": turns, "is_sent": False,
+        }  # fmt: skip
