@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,9 @@ from bais.rows import OTHER_PARADIGMS, PAPER, STUDIES
 from bais.terminal import complain, size_of, working
 from bais.warehouse import count, marts, public_tables, records, refuse_not_public, refuse_unknown
 from ingest.warehouse import UserError, printable, warehouse_path
+
+if TYPE_CHECKING:
+    from analysis.report.site import Site
 
 FOLDER, TEST = "site", "test"
 SLOTS = re.compile(r"\{(\w+)\}")  # what a vignette fills in
@@ -50,7 +54,7 @@ def report(out: Path | None, single: Path | None, study: str | None) -> None:
     print(f"{printable(first)}: {size_of(len(text.encode()))}{more}; {_said(sites)}")
 
 
-def sites_of(study: str | None = None) -> list[tuple[str, "Site"]]:
+def sites_of(study: str | None = None) -> "list[tuple[str, Site]]":
     """Return the pages of real studies, and below `test` those of simulated ones, each with its folder."""
     from importlib.metadata import version
 
@@ -158,10 +162,14 @@ def _prompts():
         rounds = entry.get("rounds", {}).items()
         told = [text for what, text in rounds if isinstance(text, str) and what != "stops_at"]
         texts = [*([entry["system"]] if "system" in entry else []), *entry.get("turns", []), *told]
-        texts = [SLOTS.sub(lambda slot: f"[{slot[1].replace('_', ' ')}]", text) for text in texts if text != "{opening}"]
+        texts = [SLOTS.sub(_named_slot, text) for text in texts if text != "{opening}"]
         n_calls = Script({}, entry, {}, "").n_calls()
         rows.append({"technique": name, "source": entry["source"], "texts": texts, "n_calls": list(n_calls)})
     return rows
+
+
+def _named_slot(slot):
+    return f"[{slot[1].replace('_', ' ')}]"
 
 
 @click.command()

@@ -1,35 +1,124 @@
 """Biases other than anchoring: how large each is, with a plain prompt and with each technique, and what is decided."""
 
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
 from markupsafe import Markup
 
-from analysis.methods.small_samples import FEWEST_LLMS
-from analysis.report.panels import Figure, axis_of, draw_forest, draw_panel, figure_table, fixed, told
+from analysis.report.matrix import tone_of
+from analysis.report.panels import Figure, draw_panel, figure_table, fixed, told
 from analysis.report.sections import Section
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import number, share, signed, text, whole
 from analysis.report.values import MISSING, SAID_ABOVE, clean
-from analysis.words.codes import DECISIONS, EITHER, listed
+from analysis.words.codes import DECISIONS
 from analysis.words.measures import unit_of
-from analysis.words.pages import NONE_SHOWN
 from analysis.words.people import PERIODS
-from analysis.words.settling import DOES
 
 CONTRASTS, DECIDED = "inference.outcome_contrasts", "inference.decisions"
 FORETOLD = "inference.predictions"
-PLACE = ("paradigm", "measure", "instrument", "arm", "arm_b")
-MOST_PANELS = 24
-FOUND = {"use": DOES["use"], "avoid": DOES["avoid"], "either": EITHER}
 ALTERED = {
     "framing_changed": "changes of framing: how often an answer frames its text otherwise",
     "fact_check_wrong": "facts: how often a true statement and its falsified twin are not both judged rightly",
 }
 
 
+@dataclass(frozen=True)
+class Effect:
+    """A bias with a technique, or with a plain prompt: its mean, the interval, and what is drawn of it."""
+
+    value: float
+    low: float | None
+    high: float | None
+    most: float
+    digits: int
+    plain: float | None = None
+    decision: str | None = None
+
+    @property
+    def tone(self):
+        """How the mark is coloured: by the decision, not by the estimate."""
+        return tone_of(self.decision)
+
+    @property
+    def text(self):
+        """The mean with its sign."""
+        return fixed(self.value, self.digits, "+")
+
+    def at(self, value):
+        """Return where a value stands on an axis with 0 in its middle, in percent of its length."""
+        return f"{50 + 50 * max(min(value / self.most, 1), -1):.1f}%"
+
+
+@dataclass(frozen=True)
+class Bias:
+    """A row of the matrix of biases."""
+
+    paradigm: str
+    name: str
+    unit: str
+    effects: dict
+
+
+def matrix(study):
+    """Return the biases of a study, each with a plain prompt and with each technique.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    (list of Bias, list of str)
+        With the techniques that any of them was asked with, beside none.
+    """
+    rows = []
+    for summary in study.rows("said_of_biases"):
+        paradigm = clean(summary["paradigm"])
+        of_paradigm = study.rows("biases", paradigm=summary["paradigm"])
+        for name, group in groupby(of_paradigm, key=lambda row: row["of"]):
+            rows.append(_bias(paradigm, name, list(group)))
+        shown = [row for row in summary["goals"] if row["gain"] is not None]
+        for (domain, goal), group in groupby(shown, key=lambda row: (row["domain"], row["goal"])):
+            rows.append(_by_goal(paradigm, f"{clean(domain)}, {clean(goal)}", list(group)))
+    rows = [row for row in rows if row is not None]
+    names = {technique for row in rows for technique in row.effects} - {NO_TECHNIQUE}
+    return rows, sorted(names, key=lambda name: study.technique(name).lower())
+
+
+def _bias(paradigm, name, rows):
+    scale, digits, unit = (100, 1, "points") if rows[0]["is_share"] else (1, 2, unit_of(rows[0]) or "")
+    ends = {
+        row["technique"]: [None if row[end] is None else scale * row[end] for end in ("value", "low", "high")]
+        for row in rows
+    }
+    decisions = {row["technique"]: row["decision"] for row in rows}
+    return _row(paradigm, name, unit, ends, decisions, digits)
+
+
+def _by_goal(paradigm, name, rows):
+    ends = {NO_TECHNIQUE: [rows[0]["loss_control"], None, None]}
+    for row in rows:
+        bounds = [None if row[end] is None else row["loss_control"] - row[end] for end in ("gain_high", "gain_low")]
+        ends[row["technique"]] = [row["loss"], *bounds]
+    return _row(paradigm, name, rows[0]["unit"], ends, {row["technique"]: row["decision"] for row in rows}, 1)
+
+
+def _row(paradigm, name, unit, ends, decisions, digits):
+    values = [abs(end) for three in ends.values() for end in three if end is not None]
+    most = 1.05 * max(values, default=0) or 1
+    plain = ends.get(NO_TECHNIQUE, [None])[0]
+    effects = {
+        technique: Effect(*three, most, digits, plain if technique != NO_TECHNIQUE else None, decisions.get(technique))
+        for technique, three in ends.items()
+        if three[0] is not None
+    }
+    return Bias(paradigm, clean(name), clean(unit), effects) if effects else None
+
+
 def sections_on_biases(study, prefix):
-    """Make a section for each paradigm beside anchoring.
+    """Make a section for each paradigm beside anchoring: what is said of it, and its numbers as tables.
 
     Parameters
     ----------
@@ -53,29 +142,19 @@ def sections_on_biases(study, prefix):
 
 def _section(study, summary, id_):
     paradigm, headline = clean(summary["paradigm"]), summary["headline"][:1].upper() + summary["headline"][1:]
+    tables = [_table_of_goals(study, summary)] if summary["goals"] else []
     rows = study.rows("biases", paradigm=summary["paradigm"])
-    figures = [_figure_of_goals(study, summary)] if summary["goals"] else []
-    figures += [_figure(study, summary, rows)] if rows else []
+    tables += [
+        _table(study, " by ".join(filter(None, measure)), list(of_measure))
+        for measure, of_measure in groupby(rows, key=lambda row: (row["measure"], row["instrument"]))
+    ]
     command = f"bais recommend --paradigm {paradigm} --study {study.name}"
-    return Section(id_, paradigm, headline, summary["sentences"], figures, summary["notes"], command)
+    return Section(id_, paradigm, headline, summary["sentences"], [], summary["notes"], command, tables=tables)
 
 
-def _figure_of_goals(study, summary):
-    """Make the figure of what each technique gains by each goal of a paradigm that names goals, with their table."""
-    panels, paradigm = [], clean(summary["paradigm"])
+def _table_of_goals(study, summary):
+    """Make the table of what each technique gains by each goal of a paradigm that names goals."""
     shown = [row for row in summary["goals"] if row["gain"] is not None]
-    for (domain, goal), of_goal in groupby(shown, key=lambda row: (row["domain"], row["goal"])):
-        rows = list(of_goal)
-        values = [_effect(row, row["gain"], row["gain_low"], row["gain_high"], 1) for row in rows]
-        title = f"{clean(domain)}, by {clean(goal)} ({rows[0]['unit']})"
-        what = "gain on the control, and its 95 % interval"
-        panels.append((title, draw_forest(study, title, what, values, "gain", axis_of(values, 0.2))))
-    measured = {row["goal"]: row["measures"] for row in summary["goals"]}
-    meanings = "; ".join(f"{clean(goal)}: {clean(meaning)}" for goal, meaning in measured.items())
-    caption = Markup(
-        "How much smaller each technique makes what the paradigm names as goals, in percent of the answers that they "
-        "are held against. {}. Dashed: no difference."
-    ).format(f"{meanings[:1].upper()}{meanings[1:]}")
     columns = [
         ("technique", lambda row: row["name"]),
         ("domain", text("domain")),
@@ -89,60 +168,9 @@ def _figure_of_goals(study, summary):
         ("LLMs", whole("n_llms")),
         ("trials", whole("n_trials")),
     ]
-    key = {"study": study.name, "paradigm": paradigm, "comparison": "control", "llm": None}
+    key = {"study": study.name, "paradigm": summary["paradigm"], "comparison": "control", "llm": None}
     by = ("domain", "goal", "technique", "control")
-    table = figure_table(study, "What each technique gains by each goal", DECIDED, key, by, shown, columns)
-    return Figure(f"goals-{paradigm}", f"{paradigm}: what techniques gain", caption, panels, [table])
-
-
-def _effect(row, value, low, high, digits):
-    """Return the marks of an effect, its number beside them; `heard` is that alone."""
-    shown = fixed(value, digits, "+")
-    is_hollow = row["n_llms"] < FEWEST_LLMS
-    return {
-        "name": row["name"], "value": value, "low": low, "high": high, "text": shown, "heard": shown,
-        "is_hollow": is_hollow,
-    }  # fmt: skip
-
-
-def _figure(study, summary, rows):
-    of_llms = study.rows("biases_of_each_llm", paradigm=summary["paradigm"])
-    shown = [(contrast, list(rows)) for contrast, rows in groupby(rows, key=lambda row: row["of"])]
-    panels = [(clean(heading), _panel(study, heading, rows, of_llms)) for heading, rows in shown[:MOST_PANELS]]
-    tables = [
-        _table(study, " by ".join(filter(None, measure)), list(of_measure))
-        for measure, of_measure in groupby(rows, key=lambda row: (row["measure"], row["instrument"]))
-    ]
-    more = f" {len(shown) - MOST_PANELS} more comparisons are in the tables." if len(shown) > MOST_PANELS else ""
-    caption = Markup(
-        "How far the first arm lies from the second (or an only arm from what is taken off), with a plain prompt and "
-        "with each technique. Dashed: no difference. ◆ is the mean over {noun}s, with its value; the line is its 95 % "
-        "interval. Orange: each {noun} that was asked. ◇ is hollow where fewer than {fewest} were asked: they say "
-        "nothing of others.{more}"
-    ).format(noun=summary["noun"], fewest=FEWEST_LLMS, more=more)
-    findings = [f"{listed(map(clean, summary[word]))} {verb}" for word, verb in FOUND.items() if summary[word]]
-    paradigm = clean(summary["paradigm"])
-    title = f"{paradigm}: {'; '.join(findings) or NONE_SHOWN}"
-    return Figure(f"biases-{paradigm}", title, caption, panels, tables)
-
-
-def _panel(study, heading, rows, of_llms):
-    values, is_share = [], rows[0]["is_share"]
-    unit = "percentage points" if is_share else unit_of(rows[0]) or "units of the measure"
-    scale, digits = (100, 1) if is_share else (1, 2)
-    for row in rows:
-        ends = (None if row[column] is None else scale * row[column] for column in ("value", "low", "high"))
-        effect = _effect(row, *ends, digits)
-        if effect["low"] is not None:
-            effect["heard"] += f", {fixed(effect['low'])} to {fixed(effect['high'])}"
-        values.append(effect)
-        values += [
-            {"name": row["name"], "llm": scale * each["value"]}
-            for each in of_llms
-            if all(each[column] == row[column] for column in (*PLACE, "technique"))
-        ]
-    what, axis = f"difference in {unit}, and its 95 % interval", axis_of(values, 0.2)
-    return draw_forest(study, heading, what, values, f"difference ({unit})", axis)
+    return figure_table(study, "What each technique gains by each goal", DECIDED, key, by, shown, columns)
 
 
 def _table(study, measure, rows):

@@ -14,8 +14,6 @@ from markupsafe import Markup
 from analysis.report.values import clean
 
 WIDTH = 320
-PALETTE = ("blue", "orange", "green", "purple", "sky", "grey")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 
 # it has Arial's metrics, so that its widths are those of what other machines show
 FONT = "Liberation Sans"
@@ -86,8 +84,6 @@ def draw(kind, rows, *, label, is_simulated=False, **settings):
 def _padding(kind, rows):
     """Return the room that axes need, and whether labels are longer than that: Vega measures text too slowly."""
     named = max((text_width(row["name"]) for row in rows if "name" in row), default=0)
-    if kind == "slopes":
-        return {"left": 2, "right": 2, "top": 26, "bottom": 4}, False
     padding = {"left": min(named, LONGEST_LABEL) + 10, "right": 10, "top": 5, "bottom": 38}
     if kind == "cells":
         heads = [min(text_width(row["column"]), LONGEST_LABEL) for row in rows]
@@ -169,30 +165,11 @@ def _bars(alt, named, reference):
 
 
 def _intervals(alt, named, reference):
-    """A tick with a thick and a thin interval."""
+    """A tick with its interval."""
     return alt.layer(
         reference,
         named.mark_rule(color="var(--blue)", strokeWidth=1.4).encode(x="low:Q", x2="high:Q"),
-        named.mark_rule(color="var(--blue)", strokeWidth=7, opacity=0.6).encode(x="inner_low:Q", x2="inner_high:Q"),
         named.mark_tick(color=INK, thickness=2, size=13, opacity=1).encode(x="value:Q"),
-        named.mark_text(align="left", dx=7).encode(x="end:Q", text="text:N"),
-    ).properties(height=alt.Step(25))
-
-
-def _forest(alt, named, reference):
-    """An effect with the interval of this row alone inside that of all rows at once, and a dot for each LLM.
-
-    Marks are hollow where the rows say so: too few LLMs for an interval over LLMs like them.
-    """
-    hollow = alt.condition("datum.is_hollow", alt.value("var(--paper)"), alt.value(INK))
-    return alt.layer(
-        reference,
-        named.mark_rule(color="var(--blue)", strokeWidth=1.4).encode(x="low:Q", x2="high:Q"),
-        named.mark_rule(color="var(--blue)", strokeWidth=7, opacity=0.45).encode(x="inner_low:Q", x2="inner_high:Q"),
-        named.mark_circle(size=22, color="var(--orange)", opacity=0.75).encode(x="llm:Q"),
-        named.mark_point(shape="diamond", size=70, stroke=INK, strokeWidth=1.6, filled=True, opacity=1).encode(
-            x="value:Q", fill=hollow
-        ),
         named.mark_text(align="left", dx=7).encode(x="end:Q", text="text:N"),
     ).properties(height=alt.Step(25))
 
@@ -209,22 +186,6 @@ def _dumbbells(alt, named, reference):
     ).properties(height=alt.Step(25))
 
 
-def _slopes(alt, named, reference):
-    """Ranks by two metrics, joined by a line for each technique."""
-    base = alt.Chart().encode(
-        x=alt.X("side:N", sort=None, title=None, axis=alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False))
-        .scale(padding=1.4),
-        y=alt.Y("rank:Q", title=None, axis=None).scale(reverse=True, zero=False, padding=16),
-    )  # fmt: skip
-    colour = alt.Color("colour:N", scale=None)
-    return alt.layer(
-        base.mark_line(strokeWidth=2).encode(color=colour, detail="name:N"),
-        base.mark_point(filled=True, size=75, opacity=1).encode(color=colour, shape=alt.Shape("shape:N", scale=None)),
-        base.mark_text(align="right", dx=-9, limit=104).transform_filter("datum.is_left").encode(text="text:N"),
-        base.mark_text(align="left", dx=9, limit=104).transform_filter("!datum.is_left").encode(text="text:N"),
-    ).properties(height=150)
-
-
 def _cells(alt, named, reference):
     """A heat map with its numbers in it."""
     base = alt.Chart().encode(
@@ -238,7 +199,7 @@ def _cells(alt, named, reference):
     ).properties(height=alt.Step(22))
 
 
-KINDS = {make.__name__[1:]: make for make in (_bars, _intervals, _forest, _dumbbells, _slopes, _cells)}
+KINDS = {make.__name__[1:]: make for make in (_bars, _intervals, _dumbbells, _cells)}
 
 
 def room_for_text(low, high, share=0.3):

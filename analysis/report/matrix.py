@@ -5,14 +5,19 @@ from dataclasses import dataclass, field
 
 from analysis.methods.small_samples import FEWEST_VENDORS
 from analysis.report.values import clean
-from analysis.words.codes import DECISIONS, GOALS, HARMS, HELPS, in_words, listed, probability
-from analysis.words.matrix import headline, on_an_llm, on_the_llms
+from analysis.words.codes import DECISIONS, GOALS, HARMS, HELPS, listed
+from analysis.words.matrix import OWN_PROMPT, TOO_FEW, headline, how_sure, on_an_llm
 
 NO_TECHNIQUE = "no_technique"
 STEPS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000)
 MOST_SEGMENTS = 6
 FEWEST_ANSWERED = 0.9  # a cell in which a smaller share was answered says so
 TONES = dict.fromkeys(HELPS, "helps") | dict.fromkeys(HARMS, "harms") | {"equivalent": "same"}
+
+
+def tone_of(decision):
+    """Return the class that colours what is decided: `helps`, `harms`, `same` or `open`."""
+    return TONES.get(decision, "open")
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class Mark:
     @property
     def tone(self):
         """How the mark is coloured: by the decision, not by the estimate."""
-        return TONES.get(self.row["decision"], "open")
+        return tone_of(self.row["decision"])
 
     @property
     def interval(self):
@@ -182,15 +187,15 @@ def _matrix(study, domain, goal, leads, id_):
         few = (row["n_vendors"] or 0) < FEWEST_VENDORS
         mark = Mark(row, most, None, None if few else wide)
         is_placebo = technique in placebos
-        lines = _lines(study, row, ahead, few)
+        ways = study.rows("specifications", domain=domain, goal=goal, technique=technique, control=row["control"])
+        lines = how_sure(row, ahead, ways, has_vendors=not few)
         columns.append(Column(technique, study.technique(technique), mark, is_placebo, _word(row, few), lines))
     marks = {}
     for row in each:
         marks.setdefault(row["llm"], {})[row["technique"]] = Mark(row, most, answered(row["llm"], row["technique"]))
     said = {
-        llm: on_an_llm(study.llm(llm), [(c.name, marks[llm][c.technique].row) for c in columns if c.technique in marks[llm]])
-        for llm in llms
-        if llm in marks
+        llm: on_an_llm(study.llm(llm), [(c.name, of[c.technique].row) for c in columns if c.technique in of])
+        for llm, of in marks.items()
     }
     named = [(column.name, column.mark.row) for column in columns]
     return Matrix(
@@ -230,37 +235,8 @@ def _note(study, domain, llms, over):
     ]
     sentences = [f"{', '.join(about)}."]
     if over and n_vendors < FEWEST_VENDORS:
-        sentences.append(f"Other LLMs: {FEWEST_VENDORS} vendors are needed to speak of them.")
+        sentences.append(TOO_FEW.format(n=FEWEST_VENDORS))
     own = [study.technique(row["technique"]) for row in over if row["control"] != NO_TECHNIQUE]
     if own:
-        whom = listed(map(clean, own))
-        sentences.append(f"{whom} is compared with its own first answers, since its prompt differs from the plain one.")
+        sentences.append(OWN_PROMPT.format(names=listed(own)))
     return " ".join(sentences)
-
-
-def _lines(study, row, ahead, few):
-    """Say of a technique how sure what is said of it is, each in a line."""
-    loss = f"{row['loss_control']:.0f} to {row['loss']:.0f} %"
-    lines = [] if few else [
-        f"LLMs like these: {loss}; gain {row['gain']:.0f} points, 95 % interval {row['gain_low']:.0f} to "
-        f"{row['gain_high']:.0f} ({row['n_comparisons']} techniques at once): {DECISIONS[row['decision']]}."
-        if row["gain_low"] is not None
-        else f"LLMs like these: {loss}; no interval: {in_words(row['reason'])}."
-    ]  # fmt: skip
-    lines.append(on_the_llms(row, loss))
-    if ahead and not few:
-        p = probability(ahead["p_better_than_control"])
-        lines.append(
-            f"One more LLM: gain {ahead['gain_low']:.0f} to {ahead['gain_high']:.0f} points; it is helped with "
-            f"probability {p}."
-        )
-    for told in study.rows("specifications", domain=row["domain"], goal=row["goal"], technique=row["technique"]):
-        if told["control"] == row["control"] and (told["n_specifications"] or 0) > 1 and not few:
-            lines.append(
-                f"Ways of counting that say the same: {told['n_same_decision']} of {told['n_specifications']}; without "
-                f"one LLM or vendor: {told['n_left_out_same']} of {told['n_left_out']}."
-            )
-    if row["reason"]:
-        lines.append(f"Keep in mind: {in_words(row['reason'])}.")
-    return lines
-

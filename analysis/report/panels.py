@@ -8,7 +8,7 @@ from analysis.report.figures import draw, room_for_text
 from analysis.report.tables import named, table_of
 from analysis.report.values import MISSING, clean
 
-MARKS = ("value", "low", "high", "inner_low", "inner_high", "llm")  # columns that are drawn
+MARKS = ("value", "low", "high")  # columns that are drawn
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,6 @@ def draw_panel(study, kind, values, label, title=None, domain=None, reference=No
     if reference is not None:
         values = [{**values[0], "reference": reference}, *values[1:]]
     return draw(kind, values, label=label, title=title, domain=domain, is_simulated=study.is_simulated)
-
-
-def draw_forest(study, heading, what, values, title, axis):
-    """Draw effects around 0 with their intervals, and a dot for each LLM; `heard` is what a reader hears of a row."""
-    label = told(heading, what, ((row["name"], row["heard"]) for row in values if "heard" in row))
-    return draw_panel(study, "forest", values, label, title, axis, reference=0)
 
 
 def figure_table(study, caption, source, key, by, rows, columns, groups=()):

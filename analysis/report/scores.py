@@ -33,7 +33,7 @@ def sections_on_scores(study, prefix):
         return []
     figures = [figure for make in (_moves, _expectations, _sensitivities, _calls) if (figure := make(study)).panels]
     command = f"bais headlines --study {study.name}"
-    return [Section(f"{prefix}-scores", "What the scores show", first, more, figures, [], command, True)]
+    return [Section(f"{prefix}-scores", "What the scores show", first, more, figures, [], command)]
 
 
 def _moves(study):

@@ -20,8 +20,8 @@ class Section:
         What the columns of its tables mean, and how sure it is.
     command : str, optional
         What says more.
-    is_of_scores : bool
-        Whether it is about scores and not about answers.
+    tables : list of Table
+        Its numbers, where no figure has them.
     """
 
     id: str
@@ -31,4 +31,4 @@ class Section:
     figures: list = field(default_factory=list)
     notes: list = field(default_factory=list)
     command: str | None = None
-    is_of_scores: bool = False
+    tables: list = field(default_factory=list)

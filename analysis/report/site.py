@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from analysis.report import claims, places
 from analysis.report.audit import gate_tables, provenance_tables
+from analysis.report.biases import matrix as matrix_of_biases
 from analysis.report.biases import sections_on_biases
 from analysis.report.matrix import matrices
 from analysis.report.scores import sections_on_scores
@@ -18,8 +19,7 @@ from analysis.report.studies import Study
 from analysis.report.tables import template
 from analysis.report.values import clean, clean_lines
 from analysis.words.claims import HOLDS
-from analysis.words.codes import CERTAINTY, DECISIONS, GOALS, OF_AN_LLM
-from analysis.words.matrix import NAMES_OF_GOALS
+from analysis.words.codes import CERTAINTY, DECISIONS, GOALS, NAMES_OF_GOALS, OF_AN_LLM
 
 HERE = Path(__file__).parent
 SIGNIFICANT_DIGITS = 12
@@ -59,7 +59,7 @@ class Site:
     """
 
     def __init__(self, tables, versions, *, is_test=False, beside=()):
-        self.tables = {name: [{k: _rounded(v) for k, v in row.items()} for row in rows] for name, rows in tables.items()}
+        self.tables = {name: [_rounded(row) for row in rows] for name, rows in tables.items()}
         self.versions, self.is_test, self.beside = versions, is_test, beside
         self.studies = [
             Study(row["study"], bool(row["is_simulated"]), self.tables, tuple(row["documents"]))
@@ -169,6 +169,7 @@ class Site:
         if name in self.sections:
             shown = [
                 {"name": clean(study.name), "is_simulated": study.is_simulated, "sections": sections}
+                | (_biases(study) if name == "biases" else {"biases": []})
                 for study, sections in self.sections[name]
                 if sections
             ]
@@ -190,15 +191,20 @@ class Site:
                 "llms": dict(self._llms()),
                 "vendors": {row["llm"]: row["vendor"] for row in self.tables["llms"]},
                 "techniques": {name: study.technique(name) for name in techniques},
-                "does": {row["technique"]: row["description"] for row in self.tables["techniques"] if row["description"]},
+                "does": {row["technique"]: clean(row["description"] or "") for row in self.tables["techniques"]},
                 "calls": {row["technique"]: row["n_calls"] for row in self.tables["prompts"]},
-                "says": {row["technique"]: [clean_lines(text) for text in row["texts"]] for row in self.tables["prompts"]},
+                "says": {row["technique"]: [*map(clean_lines, row["texts"])] for row in self.tables["prompts"]},
                 "costs": [row for row in self.tables["costs"] if row["study"] in there],
                 "words": {code or "": word for code, word in OF_AN_LLM.items()},
             }
         if "papers" in names:
             data["claims"] = claims.ledger(self.claims)
         return data
+
+
+def _biases(study):
+    rows, techniques = matrix_of_biases(study)
+    return {"biases": rows, "techniques": techniques, "names": {name: study.technique(name) for name in techniques}}
 
 
 def _reading(study):
@@ -261,7 +267,9 @@ def fingerprint(tables):
 def _rounded(value):
     if isinstance(value, float):
         return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
-    if isinstance(value, list):
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
         return [_rounded(each) for each in value]
     return value
 

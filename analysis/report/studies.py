@@ -4,9 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from analysis.leading import DIFFERS, leads, shipped
-from analysis.report.figures import PALETTE, SHAPES
 from analysis.report.values import clean
-from analysis.words.codes import GOALS
 
 NO_TECHNIQUE = "no_technique"
 
@@ -48,13 +46,6 @@ class Study:
             if row["study"] == self.name and all(row[column] == value for column, value in where.items())
         ]
 
-    def held_against(self, domain, comparison):
-        """Return what is said of techniques over all LLMs, by what they are held against, by goal and technique."""
-        return sorted(
-            self.in_order(self.rows("decisions", domain=domain, comparison=comparison)),
-            key=lambda row: list(GOALS).index(row["goal"]),
-        )
-
     def leading(self, domain):
         """Return the goal that leads in a domain; where nothing was asked, that of unanchored prompts that differ."""
         led = (row["goal"] for row in self.rows("losses", domain=domain) if row["leads"])
@@ -71,11 +62,6 @@ class Study:
         seeded = {row["technique"]: row["is_ranked"] for row in self.tables["techniques"]}
         names = {row["technique"] for table in ("losses", "attrition") for row in self.rows(table)}
         return sorted(names, key=lambda name: (name != NO_TECHNIQUE, not seeded.get(name, False), name))
-
-    @property
-    def ranked(self):
-        """The techniques that are ranked."""
-        return [row["technique"] for row in self.tables["techniques"] if row["is_ranked"]]
 
     def technique(self, name):
         """Return how a technique is called."""
@@ -94,18 +80,6 @@ class Study:
         """Sort rows by technique."""
         places = {name: i for i, name in enumerate(self.techniques)}
         return sorted(rows, key=lambda row: (places.get(row["technique"], len(places)), str(row["technique"])))
-
-    def look(self, technique):
-        """Return the colour and the shape of a technique, the same in all figures."""
-        ranked = [name for name in self.techniques if name in self.ranked]
-        at = ranked.index(technique) if technique in ranked else len(ranked)
-        return f"var(--{PALETTE[at % len(PALETTE)]})", SHAPES[at % len(SHAPES)]
-
-    def named(self, row):
-        """Return how the LLM of a row is called, with the vignette where its domain has several."""
-        name = self.llm(row["llm"])
-        several = {other["vignette"] for other in self.rows("baselines", domain=row["domain"])}
-        return f"{name}, {clean(row['vignette'])}" if len(several) > 1 else name
 
 
 def _called(name, column, seeded):

@@ -140,12 +140,6 @@ def side_by_side(text, *cells):
     return lambda row: Markup(text).format(*(cell(row) for cell in cells))
 
 
-def under_key(row, by, *cells):
-    """Put cells of a row side by side, what picks the row in the warehouse once for all of them."""
-    key = key_text({column: row[column] for column in by})
-    return Markup('<span data-key="{}">{}</span>').format(key, Markup(" ").join(cells))
-
-
 def text(column):
     """Return what makes a text of a row, harmless."""
     return lambda row: clean(row[column] or "")

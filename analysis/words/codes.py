@@ -50,6 +50,7 @@ GOALS = {
         "%", "how far off a single answer is", "single answers are less far off", "single answers are farther off"
     ),
 }
+NAMES_OF_GOALS = {"displacement": "Average answer", "gap": "High\N{EN DASH}low gap", "error": "Single answer"}
 # the paradigm that a study asks which names none
 DEFAULT = "anchoring"
 SHIPPED = {DEFAULT: GOALS}

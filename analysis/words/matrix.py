@@ -1,20 +1,32 @@
-"""What stands above a matrix of techniques and LLMs, made from its rows."""
+"""What stands above a matrix of techniques and LLMs and in its drawers, made from its rows."""
 
-from analysis.words.codes import HARMS, HELPS, OF_AN_LLM, listed
+from analysis.words import codes
+from analysis.words.codes import in_words, listed, probability
 
 UNCLEAR = "no_evidence"
-NAMES_OF_GOALS = {"displacement": "Average answer", "gap": "High–low gap", "error": "Single answer"}
-OVER_LLMS = (
-    ("use", "Shown to help: {}."),
-    ("better_than_asking_again", "Better than asking again: {}."),
-    ("helps_its_own_prompt", "Only their own first answers are brought back by {}."),
-    ("asking_again_helps", "Asking again in neutral turns helps: {}."),
-    ("avoid", "Shown to harm: {}."),
-    ("worse_than_asking_again", "Worse than asking again: {}."),
-    ("equivalent", "No difference: {}."),
-    (UNCLEAR, "Unclear: {}."),
+NOTHING = "No technique was asked, or none can be compared yet."
+NONE_BEATS = "No technique is shown to beat a plain prompt."
+OVER_LLMS = {
+    "use": "Shown to help: {}.",
+    "better_than_asking_again": "Better than asking again: {}.",
+    "helps_its_own_prompt": "{} brings back its own first answers.",
+    "asking_again_helps": "Asking again in neutral turns helps: {}.",
+    "avoid": "Shown to harm: {}.",
+    "worse_than_asking_again": "Worse than asking again: {}.",
+    "equivalent": "No difference: {}.",
+    UNCLEAR: "Unclear: {}.",
+}
+ON_AN_LLM, WITHOUT_ANY = "In {llm} alone: {said}.", "{llm} was asked with no technique."
+LIKE_THESE = (
+    "LLMs like these: {loss}; gain {gain} points, 95 % interval {low} to {high} ({n} comparisons at once): {said}."
 )
-OF_ONE = ((HELPS, "helps"), (HARMS, "harms"), (("equivalent",), "no difference"), ((UNCLEAR, None), "unclear"))
+WITHOUT_INTERVAL = "LLMs like these: {loss}; no interval, since {why}."
+ON_THESE = "Of these {n} LLMs ({loss} on average) {helped} are shown to be helped and {harmed} to be harmed."
+ONE_MORE = "One more LLM: gain {low} to {high} points; a gain with probability {p}."
+SAME_WAYS = "Ways of counting that say the same: {n} of {of}; of those without one LLM or vendor {m} of {without}."
+IN_MIND = "Keep in mind: {why}."
+TOO_FEW = "Of other LLMs nothing is said: that needs LLMs of {n} vendors."
+OWN_PROMPT = "{names} is compared with its own first answers, since its prompt differs from the plain one."
 
 
 def headline(named):
@@ -30,12 +42,12 @@ def headline(named):
     str
     """
     if not named:
-        return "No technique was asked, or none can be compared yet."
+        return NOTHING
     by_decision = {}
     for name, row in named:
         by_decision.setdefault(row["decision"] or UNCLEAR, []).append((name, row))
-    parts = [] if "use" in by_decision else ["No technique is shown to beat a plain prompt."]
-    for decision, text in OVER_LLMS:
+    parts = [] if "use" in by_decision else [NONE_BEATS]
+    for decision, text in OVER_LLMS.items():
         if pairs := by_decision.get(decision):
             is_told = decision != UNCLEAR
             parts.append(text.format(listed(_with_losses(name, row) if is_told else name for name, row in pairs)))
@@ -60,31 +72,53 @@ def on_an_llm(llm, named):
     -------
     str
     """
-    parts = []
-    for decisions, word in OF_ONE:
+    parts, equal, unclear = [], ("equivalent",), (UNCLEAR, None)
+    for decisions, word in ((codes.HELPS, "helps"), (codes.HARMS, "harms"), (equal, "no difference"), (unclear, "unclear")):
         if pairs := [(name, row) for name, row in named if row["decision"] in decisions]:
-            names = (f"{name} ({OF_AN_LLM[row['decision']]})" if _is_special(row) else name for name, row in pairs)
+            names = (f"{name} ({codes.OF_AN_LLM[row['decision']]})" if _is_special(row) else name for name, row in pairs)
             parts.append(f"{word}: {listed(names)}")
-    return f"In {llm} alone: {'; '.join(parts)}." if parts else f"{llm} was asked with no technique."
+    return ON_AN_LLM.format(llm=llm, said="; ".join(parts)) if parts else WITHOUT_ANY.format(llm=llm)
 
 
 def _is_special(row):
-    return row["decision"] in HELPS and row["decision"] != "use"
+    return row["decision"] in codes.HELPS and row["decision"] != "use"
 
 
-def on_the_llms(row, loss):
-    """Say how many of the LLMs that were asked a technique is shown to help, and how many to harm.
+def how_sure(row, ahead, ways, *, has_vendors):
+    """Say of a technique how sure what is said of it is.
 
     Parameters
     ----------
     row : dict
         Of `inference.decisions`, over all LLMs.
-    loss : str
-        From which loss to which.
+    ahead : dict or None
+        Of `inference.predictions`, for one more LLM.
+    ways : list of dict
+        Of the report's query `specifications`.
+    has_vendors : bool
+        Whether the LLMs are of enough vendors to speak of others.
 
     Returns
     -------
-    str
+    list of str
     """
-    shown = f"helps {row['n_helped'] or 0}, harms {row['n_harmed'] or 0}"
-    return f"Of these {row['n_llms']} LLMs ({loss} on average) it {shown}; the others are unclear or do not differ."
+    loss = f"{row['loss_control']:.0f} to {row['loss']:.0f} %"
+    gain, low, high = (None if row[name] is None else f"{row[name]:.0f}" for name in ("gain", "gain_low", "gain_high"))
+    counts = {"n": row["n_llms"], "helped": row["n_helped"] or 0, "harmed": row["n_harmed"] or 0}
+    lines = []
+    if has_vendors and low is not None:
+        n, said = row["n_comparisons"], codes.DECISIONS[row["decision"]]
+        lines.append(LIKE_THESE.format(loss=loss, gain=gain, low=low, high=high, n=n, said=said))
+    elif has_vendors:
+        lines.append(WITHOUT_INTERVAL.format(loss=loss, why=in_words(row["reason"])))
+    lines.append(ON_THESE.format(loss=loss, **counts))
+    if has_vendors and ahead:
+        p = probability(ahead["p_better_than_control"])
+        lines.append(ONE_MORE.format(low=f"{ahead['gain_low']:.0f}", high=f"{ahead['gain_high']:.0f}", p=p))
+    for way in ways if has_vendors else ():
+        if (way["n_specifications"] or 0) > 1:
+            same = {"n": way["n_same_decision"], "of": way["n_specifications"]}
+            lines.append(SAME_WAYS.format(**same, m=way["n_left_out_same"], without=way["n_left_out"]))
+    if row["reason"]:
+        lines.append(IN_MIND.format(why=in_words(row["reason"])))
+    return lines

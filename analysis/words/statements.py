@@ -6,9 +6,9 @@
 from types import ModuleType
 from typing import NamedTuple
 
-from analysis.words import advice, biases, cards, codes, conclusions, pages, settling, shortfalls
+from analysis.words import advice, biases, codes, conclusions, matrix, pages, settling, shortfalls
 
-MODULES = (advice, cards, conclusions, settling, shortfalls, biases, pages)
+MODULES = (advice, matrix, conclusions, settling, shortfalls, biases, pages)
 
 
 class Meaning(NamedTuple):
@@ -63,7 +63,7 @@ MEANINGS = (
                 "TO_ESTABLISH",
                 "ESTABLISHING",
             ),
-            cards: ("ON_A_CARD", "NOTHING_ESTABLISHED", "NONE_BEATS", "TOLD", "LACKS"),
+            matrix: ("NOTHING", "NONE_BEATS", "OVER_LLMS", "LIKE_THESE", "WITHOUT_INTERVAL", "TOO_FEW", "SAME_WAYS"),
             conclusions: ("TOO_FEW", "NOTHING", "NONE_BEATS", "DECISIONS", "LACKING", "HOW_SURE"),
             pages: ("NONE_SHOWN",),
         },
@@ -88,7 +88,7 @@ MEANINGS = (
         "“ten LLMs and four techniques that change nothing”",
         {
             advice: ("LLM_BY_LLM", "ON_EACH", "NONE_OF_EACH", "ERROR_OF_EACH"),
-            cards: ("EACH_LLM", "ON_THE_CARD_OF_AN_LLM", "LOSSES_OF_AN_LLM"),
+            matrix: ("ON_AN_LLM", "WITHOUT_ANY", "ON_THESE"),
             conclusions: ("OF_EACH_LLM", "HARMS_WHOM"),
         },
     ),
@@ -103,7 +103,7 @@ MEANINGS = (
         NONE,
         {
             advice: ("BESIDE_PLAIN", "LESS", "SEEN", "SEEN_OF_ALL", "SHIFT_ALONE", "APART", "LOSSES"),
-            cards: ("BESIDE_PLAIN", "LIMITS"),
+            matrix: ("OWN_PROMPT", "IN_MIND"),
             conclusions: ("LABELS", "LIMITS", "CONTRADICTED", "CAVEATS"),
             biases: ("DESCRIBED", "NOT_A_DIFFERENCE"),
         },
@@ -129,7 +129,8 @@ MEANINGS = (
                 "EXPECTED",
                 "NOT_PREDICTED",
                 "SIMULATED_SAY_NOTHING",
-            )
+            ),
+            matrix: ("ONE_MORE",),
         },
     ),
     Meaning(
