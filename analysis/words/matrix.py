@@ -73,15 +73,18 @@ def on_an_llm(llm, named):
     str
     """
     parts, equal, unclear = [], ("equivalent",), (UNCLEAR, None)
-    for decisions, word in ((codes.HELPS, "helps"), (codes.HARMS, "harms"), (equal, "no difference"), (unclear, "unclear")):
-        if pairs := [(name, row) for name, row in named if row["decision"] in decisions]:
-            names = (f"{name} ({codes.OF_AN_LLM[row['decision']]})" if _is_special(row) else name for name, row in pairs)
+    words = {"helps": codes.HELPS, "harms": codes.HARMS, "no difference": equal, "unclear": unclear}
+    for word, decisions in words.items():
+        names = [_in_full(name, row) for name, row in named if row["decision"] in decisions]
+        if names:
             parts.append(f"{word}: {listed(names)}")
     return ON_AN_LLM.format(llm=llm, said="; ".join(parts)) if parts else WITHOUT_ANY.format(llm=llm)
 
 
-def _is_special(row):
-    return row["decision"] in codes.HELPS and row["decision"] != "use"
+def _in_full(name, row):
+    """Name a technique, with how it helps where it is not simply of use."""
+    is_special = row["decision"] in codes.HELPS and row["decision"] != "use"
+    return f"{name} ({codes.OF_AN_LLM[row['decision']]})" if is_special else name
 
 
 def how_sure(row, ahead, ways, *, has_vendors):
