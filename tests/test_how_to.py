@@ -67,14 +67,6 @@ LINE = re.compile(r"In `(?P<path>[^`]+)`,\s+after\s+the\s+line\s+`(?P<line>[^`]+
 INSERTION = re.compile(r"In `(?P<path>[^`]+)`,\s+right\s+after\s+`(?P<after>[^`]+)`,\s+insert\s+`(?P<what>[^`]+)`")
 
 
-def printed_in_readme(where):
-    """Return the commands of the README that run `offline` or where the archive is `recorded`, and what they print."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(rf"<!-- {where}: bais (.*?) -->\n```text\n(.*?)```", readme, flags=re.DOTALL)
-    assert blocks
-    return [(command, " ".join(block.split())) for command, block in blocks]
-
-
 def steps(page):
     """Read a page: what to write, append or insert, what to run with which exit code, and what it then prints."""
     text = (ROOT / "docs" / "how-to" / f"{page}.md").read_text(encoding="utf-8")
@@ -235,7 +227,5 @@ def test_a_page_has_edits_commands_and_what_they_print(page):
     assert {"run", "prints"} < {step for step, *_ in steps(page)}
 
 
-def test_every_page_of_the_folder_is_followed_and_named_in_the_readme():
+def test_every_page_of_the_folder_is_followed():
     assert {path.stem for path in (ROOT / "docs" / "how-to").glob("*.md")} == {*PAGES, *FOLLOWED_ELSEWHERE}
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [page for page in (*PAGES, *FOLLOWED_ELSEWHERE) if f"docs/how-to/{page}.md" not in readme] == []

@@ -2,74 +2,156 @@
 
 import re
 from contextlib import closing
+from itertools import product
 from xml.etree import ElementTree
 
 import duckdb
 import pytest
 
-from tests.tools.picture import DOMAIN, OPEN, STUDY, main
+from tests.conftest import ROOT
+from tests.tools.picture import COLOURS, DOMAIN, PICTURE, STUDY, alternative, drawing, main, matrix
 from tests.tools.report_page import Made
 
-ANSWERS = {  # technique, LLM, direction: percent of the own answer and how often
-    ("no_technique", "a<b", "low"): {50.0: 3, 90.0: 1},
-    ("no_technique", "a<b", "high"): {300.0: 2},
-    ("random_control", "a<b", "low"): {100.0: 4},
+SVG = "{http://www.w3.org/2000/svg}"
+NAMES = {"no_technique": "a plain prompt", "random_control": "Random Control", "sacd": "SACD", "sacd_initial": "first"}
+# technique: control, loss, loss of the control, lower and upper end of the gain, decision, certainty
+OVERALL = {
+    "random_control": ("no_technique", 30, 40, -5, 25, "no_evidence", None),
+    "sacd": ("sacd_initial", 45, 85, 10, 70, "helps_its_own_prompt", "supported"),
 }
+# technique, LLM: loss, loss of the control, lower and upper end of the gain, decision, reason
+OF_LLMS = {
+    ("random_control", "lab/a<b"): (35, 20, -25, -5, "avoid", "one_llm"),
+    ("random_control", "lab/other"): (10, 60, -3, 60, "no_evidence", "one_llm"),
+    ("sacd", "lab/a<b"): (20, 99, 60, 90, "use", "one_llm"),
+    ("sacd", "lab/other"): (40, 70, 10, 40, "no_evidence", "one_llm; not_shown_over_placebo"),
+}
+PLAIN = {None: 40, "lab/a<b": 20, "lab/other": 60}
 
 
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory):
-    """Two techniques of one LLM, of which the placebo is to be used, and a better one that has another control."""
+    """Two techniques and two LLMs by the gap, of which one answered less than half of what it was asked with one."""
     path = tmp_path_factory.mktemp("picture") / "w.duckdb"
-    of = {"study": STUDY, "domain": DOMAIN}
     made = Made(path)
+    of = {"study": STUDY, "domain": DOMAIN, "paradigm": "anchoring", "goal": "gap"}
     with closing(made.connection):
-        for technique, name, control, loss in (
-            ("no_technique", "No technique", None, 40.0),
-            ("random_control", "Random Control", "no_technique", 27.0),
-            ("sacd", "SACD", "sacd_initial", 20.0),
-        ):
+        made.connection.execute("create table seeds.vignettes (study varchar, vignette varchar, description varchar)")
+        made.connection.execute("insert into seeds.vignettes values (?, 'theft', 'A theft')", [STUDY])
+        made.add("marts.effects", **of, technique="no_technique", vignette="theft", leads=True)
+        made.add("marts.effects", **{**of, "goal": "error"}, technique="no_technique", leads=False)
+        made.add("seeds.llms", llm="lab/other", display_name="Other")
+        for technique, name in NAMES.items():
             made.add("seeds.techniques", technique=technique, display_name=name)
-            made.add("marts.effects", **of, paradigm="anchoring", goal="displacement", technique=technique, loss=loss)
+        for llm, loss in PLAIN.items():
+            made.add("inference.decisions", **of, technique="no_technique", llm=llm, loss=loss)
+        for technique, (control, loss, loss_control, low, high, decision, certainty) in OVERALL.items():
+            known = {"technique": technique, "control": control, "loss": loss, "loss_control": loss_control}
             made.add(
-                "inference.decisions", **of, technique=technique, paradigm="anchoring", goal="displacement",
-                control=control, comparison=control and "control", loss=loss, decision=control and "use",
+                "inference.decisions", **of, **known, comparison="control", gain=loss_control - loss, gain_low=low,
+                gain_high=high, decision=decision, certainty=certainty, n_vendors=5,
             )  # fmt: skip
-        for (technique, llm, direction), counts in ANSWERS.items():
-            for percent, n_trials in counts.items():
-                for _ in range(n_trials):
-                    made.add(
-                        "marts.trials", **of, llm=llm, technique=technique, anchor_direction=direction,
-                        percent_of_baseline=percent,
-                    )  # fmt: skip
+            made.add("inference.predictions", **of, technique=technique, gain_low=-70, gain_high=loss_control)
+        made.add("inference.decisions", **of, technique="sacd", control="random_control", comparison="placebo")
+        for (technique, llm), (loss, loss_control, low, high, decision, reason) in OF_LLMS.items():
+            made.add(
+                "inference.decisions", **of, technique=technique, control=OVERALL[technique][0], llm=llm, loss=loss,
+                loss_control=loss_control, gain=loss_control - loss, gain_low=low, gain_high=high, decision=decision,
+                reason=reason, comparison="control",
+            )  # fmt: skip
+            n_missing = 60 if (technique, llm) == ("sacd", "lab/other") else 10
+            made.add("marts.effects", **of, technique=technique, llm=llm, n_asked=100, n_missing=n_missing)
     return path
 
 
-def test_each_group_of_equal_answers_is_a_circle_as_large_as_its_share(warehouse, tmp_path, capsys):
+@pytest.fixture
+def picture(warehouse, tmp_path):
     assert main(warehouse, tmp_path / "answers.svg") == 0
-    svg = ElementTree.parse(tmp_path / "answers.svg").getroot()
-    sizes = [
-        float(circle.get("r")) for circle in svg.iter("{http://www.w3.org/2000/svg}circle") if circle.get("r") != "5"
-    ]
-    assert sorted(sizes) == [4.0, 6.9, 8.0, 8.0]  # 8 times the root of 1/4, of 3/4, of 1 and of 1
-    assert "shows 2 techniques" in capsys.readouterr().out
+    return ElementTree.parse(tmp_path / "answers.svg").getroot()
 
 
-def test_the_finding_says_the_displacements_of_the_warehouse(warehouse, tmp_path):
-    main(warehouse, tmp_path / "answers.svg")
-    title = re.search("<title>(.*)</title>", (tmp_path / "answers.svg").read_text())[1]
-    assert "40 % off with a plain prompt and 27 % off with the placebo (Random Control)" in title
+def texts(svg):
+    return [text.text for text in svg.iter(f"{SVG}text")]
 
 
-def test_what_is_not_decided_is_said_to_be_shown_for_no_other_llms(warehouse, tmp_path):
-    main(warehouse, tmp_path / "answers.svg")
-    assert OPEN not in (tmp_path / "answers.svg").read_text()
+def test_a_colour_says_what_was_decided_whatever_the_estimate_is(picture):
+    # in the order of columns, and of rows from the largest pull with a plain prompt to the smallest; then the key
+    dots = [dot.get("class") for dot in picture.iter(f"{SVG}circle") if dot.get("class").endswith(" dot")]
+    assert dots[:4] == ["unclear dot", "harms dot", "helps-hollow dot", "helps dot"]
+    diamonds = [path.get("class") for path in picture.iter(f"{SVG}path") if path.get("class").endswith(" dot")]
+    assert diamonds == ["unclear dot", "helps-hollow dot"]
+
+
+def test_nothing_that_was_not_decided_is_said_to_help(warehouse, picture, tmp_path):
+    title = picture.find(f"{SVG}title").text
+    assert title == (
+        "No technique is shown to make an anchor's pull smaller than a plain prompt's. SACD pulls its own first "
+        "answers back, from 85 to 45 % (supported, not established); a plain prompt's pull is 40 %. Unclear: Random "
+        "Control."
+    )
     copy = tmp_path / "w.duckdb"
     copy.write_bytes(warehouse.read_bytes())
     with closing(duckdb.connect(str(copy))) as connection:
-        connection.execute("update inference.decisions set decision = 'no_evidence' where control = 'no_technique'")
-    main(copy, tmp_path / "answers.svg")
-    assert OPEN in (tmp_path / "answers.svg").read_text()
+        connection.execute(
+            "update inference.decisions set decision = 'use', certainty = 'established' where llm is null"
+        )
+        assert alternative(matrix(connection)) == (
+            "Shown to make an anchor's pull smaller: Random Control (established) and SACD (established)."
+        )
+
+
+def test_the_numbers_are_those_of_the_warehouse(picture):
+    shown = texts(picture)
+    assert {"40 %", "60 %", "20 %", "\N{MINUS SIGN}10", "\N{MINUS SIGN}40", "+15", "\N{MINUS SIGN}79"} <= set(shown)
+    assert "helps 1, harms 0 of 2" in shown
+    assert "helps 0, harms 1 of 2" in shown
+    described = picture.find(f"{SVG}desc").text
+    assert "SACD, helps its own prompt: 85 % in first, 45 % with it (95 % interval of the gain 10 to 70" in described
+    assert "Harms: lab/a<b." in described
+
+
+def test_a_ring_of_another_prompt_is_a_square_beside_the_plain_prompt(picture):
+    squares = [square for square in picture.iter(f"{SVG}rect") if square.get("class") == "ring own"]
+    ticks = [line for line in picture.iter(f"{SVG}line") if line.get("class") == "ink-line tick"]
+    assert len(squares) == len(ticks) == 4  # on average, of two LLMs, and in the key
+    assert "in first, which has a prompt of its own" in texts(picture)
+
+
+def test_a_cell_in_which_fewer_than_nine_in_ten_answered_says_how_many(picture):
+    assert [text for text in texts(picture) if text.startswith("! ")] == ["! 40 %", "! %"]
+
+
+def test_an_interval_that_leaves_the_scale_ends_in_an_arrow(picture):
+    arrows = [path for path in picture.iter(f"{SVG}path") if path.get("class").endswith(" arrow")]
+    assert len(arrows) == 2  # what one more LLM may lose: 40 and 85, and 70 more, where 100 is the end
+
+
+def test_no_text_leaves_the_picture_and_none_is_smaller_than_12(picture):
+    width = float(picture.get("viewBox").split()[2])
+    for text in picture.iter(f"{SVG}text"):
+        assert float(text.get("font-size")) >= 12
+        if text.get("text-anchor") == "start":  # as wide as most letters are
+            assert float(text.get("x")) + 0.56 * float(text.get("font-size")) * len(text.text) < width, text.text
+
+
+@pytest.mark.parametrize("scheme", [0, 1])
+def test_marks_and_words_stand_out_from_the_paper(scheme):
+    def lightness(colour):
+        parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    paper = lightness(COLOURS["paper"][scheme])
+    for name in COLOURS.keys() - {"paper", "rule"}:
+        lighter, darker = sorted((paper, lightness(COLOURS[name][scheme])), reverse=True)
+        assert (lighter + 0.05) / (darker + 0.05) >= 4.5, name
+
+
+def test_the_picture_has_the_colours_of_both_schemes(picture):
+    style = picture.find(f"{SVG}style").text
+    light, _, dark = style.partition("@media (prefers-color-scheme:dark)")
+    for (name, colours), (scheme, where) in product(COLOURS.items(), enumerate((light, dark))):
+        assert f".{name}{{fill:{colours[scheme]}}}" in where
 
 
 def test_the_picture_of_the_same_warehouse_is_the_same_to_the_byte(warehouse, tmp_path):
@@ -87,3 +169,16 @@ def test_a_warehouse_without_the_archive_gets_a_sentence_and_no_picture(tmp_path
     assert "holds no built study voder-bais" in told[0]
     assert "none.duckdb is not there" in told[1]
     assert not (tmp_path / "answers.svg").exists()
+
+
+def test_the_readme_shows_what_the_recorded_trials_say(recorded):
+    with closing(duckdb.connect(str(recorded.path), read_only=True)) as connection:
+        shown = matrix(connection)
+    kept = ElementTree.parse(PICTURE).getroot()
+    drawn = ElementTree.fromstring(drawing(shown))
+    # the words and numbers; what is predicted of one more LLM is drawn by chance, a tenth as often in tests
+    assert texts(kept) == texts(drawn), "`make picture` draws it anew"
+    assert kept.find(f"{SVG}desc").text == drawn.find(f"{SVG}desc").text
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    (said,) = re.findall(r"!\[(.*?)\]\(docs/answers\.svg\)", readme)
+    assert said == alternative(shown)

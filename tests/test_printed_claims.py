@@ -9,7 +9,7 @@ import pytest
 
 from analysis.claims.derivations import derive, derive_range, printed_interval
 from analysis.claims.papers import read_papers
-from tests.conftest import ROOT
+from tests.tools.readme import of_ledger, of_readme
 
 OF_TABLES = "kind = 'value' and regexp_full_match(location, 'Table \\w+')"
 
@@ -197,15 +197,7 @@ def test_a_p_value_too_small_to_write_out_is_shown_with_its_power_of_ten(simulat
 
 
 def test_the_readme_says_of_document_c_what_the_ledger_says(simulated):
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    shape = (
-        r"Of the (\d+) numbers in document C's tables, (\d+) follow from other numbers that it prints: (\d+) recompute "
-        r"and (\d+) do not; the other (\d+) cannot be derived"
-    )
-    (said,) = re.findall(shape, readme)
-    found = counts(simulated)
-    yes, no, none = found["yes"], found["no"], found["not_derivable"]
-    assert list(map(int, said)) == [found.total(), yes + no, yes, no, none]
+    assert of_readme("C") == of_ledger(simulated, "C")
 
 
 def test_no_claim_of_document_c_names_a_study_and_all_derive_from_print():

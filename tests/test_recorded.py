@@ -1,7 +1,6 @@
 """Document A's own tables, from the recorded trials. Every number below is cited from the document."""
 
 import json
-import re
 from collections import defaultdict
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +9,7 @@ from statistics import fmean
 import duckdb
 import pytest
 
-from tests.test_how_to import printed_in_readme
+from tests.tools.readme import README, blocks
 from tests.tools.report_page import numbers_that_differ
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -383,14 +382,15 @@ def test_every_number_on_the_report_of_the_archive_is_one_of_the_warehouse(recor
     assert found["report-document-C"][0] > 2000
 
 
-def test_the_readme_prints_what_its_commands_say_of_the_archive(recorded):
-    for command, block in printed_in_readme("recorded"):
-        assert block in " ".join(recorded.bais(*command.split()).split())
-
-
-def test_the_five_questions_of_the_readme_have_answers(recorded):
-    (block,) = re.findall(r"^```sql\n(.*?)^```", (ROOT / "README.md").read_text(), flags=re.DOTALL | re.MULTILINE)
+@pytest.mark.parametrize(("page", "n_questions"), [("README.md", 4), ("docs/ask-the-tables.md", 5)])
+def test_questions_that_are_written_down_have_answers(recorded, page, n_questions):
+    (block,) = blocks("sql", ROOT / page)
     queries = [query for query in block.split(";") if query.strip()]
-    assert len(queries) == 5
+    assert len(queries) == n_questions
     for query in queries:
         assert recorded.query(query), query
+
+
+def test_the_readme_says_how_many_trials_were_recorded(recorded):
+    ((n_trials,),) = recorded.query("select count(*) from marts.trials where study = 'voder-bais'")
+    assert f"the {n_trials:,} recorded trials of Voder AI and T. Howard (2026)" in " ".join(README.read_text().split())

@@ -20,6 +20,7 @@ from analysis.report.studies import Study
 from analysis.words.scores import SAID, sentences
 from bais.warehouse import records
 from tests.conftest import ROOT, SHARED
+from tests.tools.readme import of_ledger, of_readme
 from tests.tools.report_page import numbers_that_differ
 
 pytestmark = pytest.mark.slow("builds the tables of the recorded scores")
@@ -281,10 +282,7 @@ def test_all_990_numbers_of_table_1_recompute(scored):
 
 
 def test_the_readme_says_of_document_d_what_the_ledger_says(scored):
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    (counts,) = re.findall(r"Of the (\d+) numbers in document D's Table 1, (\d+) recompute from the scores", readme)
-    found = Counter(recomputes for recomputes, _ in verdicts(scored, "location = 'Table 1'").values())
-    assert [*map(int, counts)] == [found.total(), found["yes"]]
+    assert of_readme("D") == of_ledger(scored, "D")
 
 
 def test_no_printed_star_holds_only_where_our_test_gives_none_either(scored):

@@ -10,7 +10,6 @@ import pytest
 import scipy.stats
 
 from ingest.land.raw import TABLES, raw_statements
-from tests.test_how_to import printed_in_readme
 from tests.tools.contracts import relation_of
 
 MARTS = [
@@ -227,8 +226,3 @@ def test_a_second_run_adds_nothing_and_a_rebuild_changes_nothing(simulated, ware
     simulated.dbt("--quiet", "run", "--select", "+effects")
     # sums of doubles in parallel differ in the last digits
     pd.testing.assert_frame_equal(simulated.frame(sql), before, rtol=1e-9)
-
-
-def test_the_readme_prints_what_its_commands_say_on_a_machine_with_nothing_else(simulated):
-    for command, block in printed_in_readme("offline"):
-        assert block in " ".join(simulated.bais(*command.split()).split())
