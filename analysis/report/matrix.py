@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from analysis.methods.small_samples import FEWEST_VENDORS
 from analysis.report.values import clean
+from analysis.words import changes, shortfalls
 from analysis.words.codes import DECISIONS, GOALS, HARMS, HELPS, listed
 from analysis.words.matrix import OWN_PROMPT, TOO_FEW, headline, how_sure, on_an_llm
 
@@ -125,6 +126,7 @@ class Matrix:
     plain: dict
     marks: dict
     say: dict
+    missing: list
 
     @property
     def ticks(self):
@@ -202,7 +204,7 @@ def _matrix(study, domain, goal, leads, id_):
         id=id_, domain=domain, goal=goal, leads=leads,
         headline=headline(named), note=_note(study, domain, llms, over),
         most=most, segments=segments, step=step, columns=columns, llms=llms,
-        plain={**losses, None: overall}, marks=marks, say=said,
+        plain={**losses, None: overall}, marks=marks, say=said, missing=_missing(study, domain),
     )  # fmt: skip
 
 
@@ -222,6 +224,15 @@ def _place(decision):
 def _word(row, few):
     """Return the word of a decision about LLMs like these; of too few vendors there is none."""
     return "too few vendors" if few else DECISIONS[row["decision"]]
+
+
+def _missing(study, domain):
+    """Say which answers of a domain count nowhere, and which people took out or read anew after they had seen them."""
+    row = shortfalls.combined(study.rows("shortfalls", domain=domain, paradigm="anchoring"))
+    n_asked = sum(row["n_asked"] for row in study.rows("attrition", domain=domain))
+    seen = changes.counted(study.rows("post_hoc_changes", domain=domain), n_asked)
+    said = changes.sentences(seen, lambda value, *_: f"{value:,}", clean)
+    return [*shortfalls.sentences(row, text=clean, without=("withdrawn",)), *said]
 
 
 def _note(study, domain, llms, over):
