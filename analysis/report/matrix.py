@@ -105,6 +105,7 @@ class Column:
     mark: Mark
     is_placebo: bool
     word: str
+    certainty: str | None
     lines: list = field(default_factory=list)
 
 
@@ -191,7 +192,9 @@ def _matrix(study, domain, goal, leads, id_):
         is_placebo = technique in placebos
         ways = study.rows("specifications", domain=domain, goal=goal, technique=technique, control=row["control"])
         lines = how_sure(row, ahead, ways, has_vendors=not few)
-        columns.append(Column(technique, study.technique(technique), mark, is_placebo, _word(row, few), lines))
+        certainty = row["certainty"] if row["certainty"] in ("supported", "established") else None
+        name = study.technique(technique)
+        columns.append(Column(technique, name, mark, is_placebo, _word(row, few), certainty, lines))
     marks = {}
     for row in each:
         marks.setdefault(row["llm"], {})[row["technique"]] = Mark(row, most, answered(row["llm"], row["technique"]))
@@ -200,10 +203,10 @@ def _matrix(study, domain, goal, leads, id_):
         for llm, of in marks.items()
     }
     named = [(column.name, column.mark.row) for column in columns]
+    has_vendors = all((row["n_vendors"] or 0) >= FEWEST_VENDORS for row in over)
     return Matrix(
-        id=id_, domain=domain, goal=goal, leads=leads,
-        headline=headline(named), note=_note(study, domain, llms, over),
-        most=most, segments=segments, step=step, columns=columns, llms=llms,
+        id=id_, domain=domain, goal=goal, leads=leads, headline=headline(named, has_vendors=has_vendors),
+        note=_note(study, domain, llms, over), most=most, segments=segments, step=step, columns=columns, llms=llms,
         plain={**losses, None: overall}, marks=marks, say=said, missing=_missing(study, domain),
     )  # fmt: skip
 
@@ -231,7 +234,7 @@ def _missing(study, domain):
     row = shortfalls.combined(study.rows("shortfalls", domain=domain, paradigm="anchoring"))
     n_asked = sum(row["n_asked"] for row in study.rows("attrition", domain=domain))
     seen = changes.counted(study.rows("post_hoc_changes", domain=domain), n_asked)
-    said = changes.sentences(seen, lambda value, *_: f"{value:,}", clean)
+    said = changes.sentences(seen, lambda value, *_: value and f"{value:,}", clean)
     return [*shortfalls.sentences(row, text=clean, without=("withdrawn",)), *said]
 
 

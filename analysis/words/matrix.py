@@ -5,6 +5,8 @@ from analysis.words.codes import in_words, listed, probability
 
 UNCLEAR = "no_evidence"
 NOTHING = "No technique was asked, or none can be compared yet."
+NONE_OF_THESE = "No technique is shown to help or to harm any of these LLMs."
+OF_SO_MANY = "{} ({} of {} LLMs)"
 NONE_BEATS = "No technique is shown to beat a plain prompt."
 OVER_LLMS = {
     "use": "Shown to help: {}.",
@@ -29,13 +31,15 @@ TOO_FEW = "Of other LLMs nothing is said: that needs LLMs of {n} vendors."
 OWN_PROMPT = "{names} is compared with its own first answers, since its prompt differs from the plain one."
 
 
-def headline(named):
-    """Say of techniques what is decided about LLMs like those that were asked.
+def headline(named, *, has_vendors):
+    """Say of techniques what is decided about LLMs like those that were asked, or else how many of these they help.
 
     Parameters
     ----------
     named : list of (str, dict)
         Techniques by their names, with their rows of `inference.decisions` over all LLMs.
+    has_vendors : bool
+        Whether the LLMs are of enough vendors to speak of others.
 
     Returns
     -------
@@ -43,6 +47,11 @@ def headline(named):
     """
     if not named:
         return NOTHING
+    if not has_vendors:
+        counts = {"Helped by": "n_helped", "Harmed by": "n_harmed"}
+        told = {word: [(name, row[n], row["n_llms"]) for name, row in named if row[n]] for word, n in counts.items()}
+        lists = [f"{word} {listed(OF_SO_MANY.format(*each) for each in of)}." for word, of in told.items() if of]
+        return " ".join(lists or [NONE_OF_THESE])
     by_decision = {}
     for name, row in named:
         by_decision.setdefault(row["decision"] or UNCLEAR, []).append((name, row))

@@ -88,7 +88,7 @@ MEANINGS = (
         "“ten LLMs and four techniques that change nothing”",
         {
             advice: ("LLM_BY_LLM", "ON_EACH", "NONE_OF_EACH", "ERROR_OF_EACH"),
-            matrix: ("ON_AN_LLM", "WITHOUT_ANY", "ON_THESE"),
+            matrix: ("ON_AN_LLM", "WITHOUT_ANY", "ON_THESE", "NONE_OF_THESE", "OF_SO_MANY"),
             conclusions: ("OF_EACH_LLM", "HARMS_WHOM"),
         },
     ),

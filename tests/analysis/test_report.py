@@ -7,15 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup, escape
 
-from analysis.report.evidence import class_of, tint
 from analysis.report.figures import WIDTH, draw, room_for_text
-from analysis.report.studies import Study
+from analysis.report.matrix import Mark, _axis
 from analysis.report.tables import Row, Table, named
-from analysis.report.text import answer
 from analysis.report.values import Number, clean, clean_lines, key_text, listed
 from analysis.words.codes import in_words
-from analysis.words.shortfalls import SENTENCES
-from tests.tools.report_page import HOW_SURE, TRIED
+from analysis.words.matrix import headline, how_sure, on_an_llm
+from tests.tools.report_page import TRIED
 
 DECISIONS = ("use", "avoid", "equivalent", "no_evidence")
 
@@ -89,20 +87,6 @@ def test_an_axis_leaves_the_share_that_text_needs():
     assert (low, high) == (0, 100)
 
 
-@pytest.mark.parametrize(
-    ("percent", "sign"),
-    [(100, "●"), (95, "●"), (105.001, "◆"), (90, "◆"), (110.01, "▲"), (89.99, "▼"), (50, "▼"), (49.99, "✕")],
-)
-def test_sacds_classes_are_those_of_document_a(percent, sign):
-    assert class_of(percent)[0] == sign
-
-
-def test_the_shade_grows_with_the_displacement_and_is_neutral_within_five():
-    assert [tint(displacement) for displacement in (0, 5, 7, 10, 20, 25, 30)] == [
-        "near", "near", "over-1", "over-2", "over-2", "over-3", "over-3",
-    ]  # fmt: skip
-
-
 def drawn(said="a", domain=(0, 90), **more):
     rows = [
         {"name": f"{said}{i}", "value": 50.123456 + i, "end": 57, "text": said, "colour": "var(--blue)"}
@@ -174,138 +158,68 @@ def test_of_a_relation_its_tables_are_named():
     assert named("raw.a semi join staging.b using (c)") == "<code>raw.a</code>, <code>staging.b</code>"
 
 
-def study_with(
-    decisions, *, n_vendors=9, first=("a", "b"), is_identified=True, reason=None, changes=(), leading="displacement"
-):  # fmt: skip
-    """A study with techniques `a`, `b`, … decided as given by displacement, gap and error."""
-    names = "abc"[: len(decisions)]
-    of = {"study": "s", "domain": "d"}
-    ranks = [
-        {
-            **of, "llm": None, "technique": name, "goal": goal, "control": "no_technique", "comparison": "control",
-            "decision": decision if n_vendors >= 5 else "no_evidence", "decision_llms": decision,
-            "certainty": "too_few_vendors" if n_vendors < 5 else HOW_SURE[decision], "loss": 2.0, "loss_control": 3.0,
-            "gain": 1.0, "gain_low": 0.5, "gain_high": 1.5, "gain_plain_low": 0.6, "gain_plain_high": 1.4,
-            "gain_llms_low": 0.7, "gain_llms_high": 1.3, "n_gained": 1, "n_helped": 1, "n_harmed": 0,
-            "p_sign_flip": 0.5, "n_trials": 9, "n_llms": n_vendors, "n_vendors": n_vendors, "reason": reason,
-        }
-        for name, of_goals in zip(names, decisions, strict=True)
-        for goal, decision in zip(("displacement", "gap", "error"), of_goals, strict=True)
-    ]  # fmt: skip
-    losses = [
-        {
-            **of, "llm": llm, "technique": name, "goal": goal, "leads": goal == leading,
-            "rank": 1 if name == best else 2,
-            "goals_disagree": goal != leading and first[0] != first[1], "n_missing": 0,
-            "not_identified": not is_identified, "reason": "no_baseline",
-        }
-        for goal, best in zip(("displacement", "gap"), first, strict=True)
-        for name in names
-        for llm in (None, "x")
-    ]  # fmt: skip
-    techniques = [
-        {"technique": name, "display_name": name.upper(), "is_ranked": True, "description": ""} for name in names
-    ]
-    tables = {
-        "decisions": ranks, "losses": losses, "techniques": techniques, "llms": [],
-        "attrition": [{**of, "technique": name} for name in names], "predictions": [],
-        "of_each_llm": [], "switches": changes, "shortfalls": [],
-    }  # fmt: skip
-    return Study("s", False, tables)
+def row_of(decision, **more):
+    return {
+        "decision": decision, "loss": 20.4, "loss_control": 45.2, "gain": 24.8, "gain_low": 9.0, "gain_high": 36.0,
+        "n_comparisons": 6, "n_llms": 10, "n_helped": 9, "n_harmed": 1, "reason": None,
+    } | more  # fmt: skip
 
 
-def sentences(*decisions, **more):
-    return [re.sub(r"<[^>]+>", "", said) for said in answer(study_with(decisions, **more), "d")["sentences"]]
-
-
-@pytest.mark.parametrize("of_goals", list(itertools.product(DECISIONS, DECISIONS, ["no_evidence"])))
-def test_a_technique_is_recommended_only_where_a_goal_decides_for_it(of_goals):
-    said = " ".join(sentences(of_goals))
-    assert ("use A" in said) == ("use" in of_goals)
-    assert ("avoid A" in said) == ("avoid" in of_goals)
-    assert ("No technique is shown to beat a plain prompt" in said) == (of_goals[0] != "use")
-    assert ("The goals contradict each other on A" in said) == ({"use", "avoid"} <= set(of_goals))
-    assert ("Nothing is established" in said) == (of_goals[0] != "use")
-    assert ("Supported over vendors, by displacement: avoid A." in said) == (of_goals[0] == "avoid")
-
-
-def test_the_goal_that_leads_in_the_domain_is_told_first_and_counts():
-    said = " ".join(sentences(("use", "avoid", "no_evidence"), leading="gap", is_identified=False))
-    assert said.startswith("Nothing is established for other LLMs. No technique is shown to beat a plain prompt in how")
-    assert "Supported over vendors, by gap: avoid A." in said
-    assert "By displacement (secondary): use A." in said
-    assert "The order by gap is not identified" in said
-    by_goal = answer(study_with([("use",) * 3], leading="gap"), "d")
-    assert [name for name, *_ in by_goal["decisions"]] == [
-        "Displacement (secondary)", "Gap (primary)", "Error (secondary)",
-    ]  # fmt: skip
-    assert by_goal["leading"] == "gap"
-    assert [table.name for table in by_goal["tables"][:2]] == [
-        "d: decisions, the goal that leads", "d: decisions, the other goals",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("leading", ["displacement", "gap"])
-def test_that_no_technique_is_first_by_both_goals_is_said_where_it_is_so(leading):
-    two = [("use", "use", "use")] * 2
-    said = (
-        "The smallest mean displacement seen is with A, the smallest mean gap with B: no technique comes first by both."
+@pytest.mark.parametrize("decisions", list(itertools.product(DECISIONS, repeat=2)))
+def test_a_headline_says_of_each_technique_what_is_decided_and_no_more(decisions):
+    said = headline(
+        [(name, row_of(decision)) for name, decision in zip("AB", decisions, strict=True)], has_vendors=True
     )
-    assert said in sentences(*two, leading=leading)
-    assert not any("no technique comes first" in sentence for sentence in sentences(*two, first=("a", "a")))
+    assert ("No technique is shown to beat a plain prompt." in said) == ("use" not in decisions)
+    for sentence in re.findall(r"[^.]+\.", said):
+        words = {
+            "Shown to help": "use",
+            "Shown to harm": "avoid",
+            "No difference": "equivalent",
+            "Unclear": "no_evidence",
+        }
+        decided = next((decision for word, decision in words.items() if word in sentence), None)
+        for name, decision in zip("AB", decisions, strict=True):
+            assert (re.search(rf"\b{name}\b", sentence) is not None) == (decided == decision)
 
 
-def test_too_few_vendors_and_an_order_that_is_not_identified_are_said_only_where_it_is_so(golden):
-    unsure = " ".join(sentences(("use",) * 3, n_vendors=2, is_identified=False))
-    golden(unsure, "2 LLMs")
-    assert "Supported" not in unsure
-    assert "not identified" in unsure
-    sure = " ".join(sentences(("use",) * 3))
-    golden(sure, "Established for other LLMs")
-    assert "nothing is established" not in sure
-    assert "not identified" not in sure
+def test_of_too_few_vendors_a_headline_counts_llms_and_decides_nothing(golden):
+    rows = [("A", row_of("no_evidence", n_helped=1, n_harmed=0, n_llms=2)), ("B", row_of("no_evidence", n_helped=0))]
+    golden(headline(rows, has_vendors=False))
+    assert "None" not in headline([("A", row_of(None, n_helped=None, n_harmed=None))], has_vendors=False)
+    golden(headline([("A", row_of(None, n_helped=None, n_harmed=None))], has_vendors=False))
+    golden(headline([], has_vendors=False))
 
 
-def test_below_five_vendors_no_goal_decides_anything():
-    for _, _, decided in answer(study_with([("use", "avoid", "equivalent")], n_vendors=2), "d")["decisions"]:
-        assert [heading for heading, _ in decided] == ["? No evidence"]
+def test_what_only_helps_its_own_prompt_or_may_be_asking_again_is_called_so(golden):
+    rows = [("A", row_of("helps_its_own_prompt")), ("B", row_of("asking_again_helps")), ("C", row_of("avoid"))]
+    golden(headline(rows, has_vendors=True))
+    golden(on_an_llm("o3", rows))
+    golden(on_an_llm("o3", []))
 
 
-def test_what_would_change_a_decision_is_said_by_what_the_interval_decides_now(golden):
-    def change(switch, excluded_llm, value, decision):
-        return {
-            "study": "s", "domain": "d", "technique": "a", "control": "no_technique", "switch": switch,
-            "excluded_llm": excluded_llm, "value": value, "decision": decision, "now": "use",
-        }  # fmt: skip
-
-    changes = [
-        change("llm_left_out", "x", None, "no_evidence"),
-        change("vendor_left_out", None, "Maker", "no_evidence"),
-        change("refusals", None, "least_gain", "avoid"),
-        change("reading", None, "recorded", "use"),
-    ]
-    said = answer(study_with([("use",) * 3, ("avoid",) * 3], changes=changes), "d")["changes"]
-    golden("\n".join(re.sub(r"<[^>]+>", "", sentence) for sentence in said))
+def test_how_sure_it_is_is_said_with_the_interval_one_more_llm_and_ways_of_counting(golden):
+    ahead = {"gain_low": -3.0, "gain_high": 40.0, "p_better_than_control": 0.97}
+    way = {"n_same_decision": 7, "n_specifications": 8, "n_left_out_same": 14, "n_left_out": 15}
+    golden("\n".join(how_sure(row_of("use", reason="one_case"), ahead, [way], has_vendors=True)))
+    golden("\n".join(how_sure(row_of("no_evidence", gain_low=None, reason="one_vendor"), None, [], has_vendors=True)))
+    (alone,) = how_sure(row_of("no_evidence"), ahead, [way], has_vendors=False)
+    golden(alone)
 
 
-def test_where_nothing_is_ranked_the_reason_is_said(golden):
-    (reason,) = answer(study_with([]), "d")["sentences"]
-    golden(reason)
+@given(st.lists(st.floats(0, 1e5), min_size=1))
+def test_an_axis_holds_every_value_in_at_most_so_many_parts(values):
+    most, segments, step = _axis(values)
+    assert most >= max(values) * (1 - 1e-9)
+    assert 1 <= segments <= 10
+    assert most == pytest.approx(segments * step)
 
 
-def test_an_answer_says_what_was_held_back_each_number_with_where_it_is_from():
-    study = study_with([("use",) * 3])
-    counts = {f"n_{fate}": 0 for fate in SENTENCES}
-    row = {
-        "study": "s", "paradigm": "anchoring", "domain": "d", "n_asked": 1200, "n_counted": 288, **counts,
-        "n_held_back": 600, "n_unparsed": 312, "commonest_unread": "<b>A</b>", "n_commonest_unread": 312,
-        "first_withdrawn_at": None, "last_withdrawn_at": None,
-    }  # fmt: skip
-    study.tables["shortfalls"] = [row, row | {"domain": "elsewhere", "n_refused": 900}]
-    *_, held_back, unread = answer(study, "d")["sentences"]
-    without_tags = re.sub(r"<[^>]+>", "", f"{held_back} {unread}").replace("\N{NO-BREAK SPACE}", " ")
-    assert without_tags.startswith("600 of 1,200 answers are held back (`bais check` says why).")
-    assert without_tags.endswith("26 % of 1,200 answers could not be read (most: “&lt;b&gt;A&lt;/b&gt;”).")
-    where = 'data-table="marts.shortfalls" data-key="study=s;domain=d;paradigm=anchoring"'
-    assert f'{where} data-c="sum(n_held_back)"' in held_back
-    assert f'{where} data-c="sum(n_unparsed) / sum(n_asked)" data-scale="100"' in unread
+def test_a_mark_is_coloured_by_its_decision_and_its_interval_is_that_of_the_loss():
+    mark = Mark(row_of("no_evidence", control="no_technique", gain=-3.6), 50)
+    assert (mark.tone, mark.points, mark.is_own) == ("open", "+4", False)
+    assert mark.interval == pytest.approx((45.2 - 36, 45.2 - 9))
+    assert (mark.at(25), mark.at(-1), mark.at(99)) == ("50.0%", "0.0%", "100.0%")
+    assert Mark(row_of("use", control="sacd_initial"), 50, 0.89).is_unanswered
+    assert Mark(row_of("use", control="sacd_initial"), 50, 0.9).is_unanswered is False
+    assert Mark(row_of("use", control="sacd_initial", gain=0.3), 50).points == "0"

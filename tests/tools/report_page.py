@@ -28,19 +28,18 @@ RELATIONS = (
     "seeds.techniques", "seeds.llms", "seeds.flag_reasons", "claims.published_claims",
     "claims.papers", "claims.claim_trials", "marts.claim_checks", "marts.trials", "marts.attrition",
     "marts.post_hoc_changes",
-    "marts.effects", "papers.technique_effects", "marts.conditions", "marts.counts", "marts.parse_disagreements",
-    "inference.decisions", "inference.predictions", "inference.multiverse", "inference.intervals",
+    "marts.effects", "marts.conditions", "marts.counts", "marts.parse_disagreements",
+    "marts.technique_costs", "inference.decisions", "inference.predictions", "inference.multiverse",
 )  # fmt: skip
 TECHNIQUES = {
-    # technique: name, ranked, % of baseline, losses by goal, ranks by goal, decisions and gains by goal
-    "no_technique": ("a plain prompt", False, 71.52, (28.48, 25.32, 31.5), (None, None, None), None, None),
-    "premortem": ("Premortem", True, 93.52, (6.476, 46.59, 41), (1, 2, 2), ("use", "avoid", "avoid"), (22, -21, -9)),
-    "random_control": ("Random Control", True, 80, (20, 25, 30), (2, 3, 3), ("equivalent",) * 3, (2.5, 0.3, 1.5)),
-    "sacd": ("SACD", True, 57.65, (42.35, 18.31, 30), (3, 1, 1), ("no_evidence", "use", "equivalent"), (-14, 7, 1.5)),
+    # technique: name, ranked, losses by goal, ranks by goal, decisions and gains by goal
+    "no_technique": ("a plain prompt", False, (28.48, 25.32, 31.5), (None, None, None), None, None),
+    "premortem": ("Premortem", True, (6.476, 46.59, 41), (1, 2, 2), ("use", "avoid", "avoid"), (22, -21, -9)),
+    "random_control": ("Random Control", True, (20, 25, 30), (2, 3, 3), ("equivalent",) * 3, (2.5, 0.3, 1.5)),
+    "sacd": ("SACD", True, (42.35, 18.31, 30), (3, 1, 1), ("no_evidence", "use", "equivalent"), (-14, 7, 1.5)),
 }
 GOALS = ("displacement", "gap", "error")
 HOW_SURE = {"use": "established", "avoid": "supported", "equivalent": "supported", "no_evidence": "no_evidence"}
-POOLED = {"temperature_scope": "pooled", "row_set": "accepted", "baseline_scope": "pooled", "weighting": "llm"}
 # what a row of these tables says where nothing else is said
 DEFAULTS = {
     "marts.attrition": {"vignette": "v", "paradigm": "anchoring"},
@@ -153,7 +152,7 @@ def _add_study(made, study, llms, said, domain, source):
                     )  # fmt: skip
     for change, why, n_trials in (("withdrawn", said, 4), ("withdrawn", "typed twice", 1), ("reread", said, 1)):
         made.add("marts.post_hoc_changes", **of, llm=llms[0], change=change, why=why, n_trials=n_trials)
-    for technique, (_, is_ranked, percent, losses, ranks, decisions, gains) in TECHNIQUES.items():
+    for technique, (_, is_ranked, losses, ranks, decisions, gains) in TECHNIQUES.items():
         for i, llm in enumerate((None, *llms)):
             for goal, loss, rank in zip(GOALS, losses, ranks, strict=True):
                 made.add(
@@ -163,26 +162,10 @@ def _add_study(made, study, llms, said, domain, source):
                     goals_disagree=True, not_identified=True, loss_least=loss - 1, loss_most=loss + 2,
                     reason=None if is_ranked else "not_ranked",
                 )  # fmt: skip
-            made.add(
-                "papers.technique_effects", **of, llm=llm, technique=technique, anchor_direction="both", **POOLED,
-                percent_of_baseline=percent + i, deviation_pp=percent + i - 100,
-            )  # fmt: skip
         for i, llm in enumerate(llms):
             made.add(
                 "marts.attrition", **of, llm=llm, technique=technique, n_asked=60, n_answered=60 - i, n_refused=i,
                 n_unparsed=0, n_out_of_range=0, n_failed=0,
-            )  # fmt: skip
-            for direction, shift in (("low", -20.5), ("high", 20.5)):
-                made.add(
-                    "papers.technique_effects", **of, llm=llm, technique=technique, anchor_direction=direction,
-                    **POOLED, percent_of_baseline=percent + i + shift, deviation_pp=percent + i + shift - 100,
-                )  # fmt: skip
-        for direction, shift in (("both", 0), ("low", -20.5), ("high", 20.5)):
-            made.add(
-                "inference.intervals", **of, technique=technique, anchor_direction=direction,
-                metric="percent_of_baseline", weighting="llm", row_set="accepted", baseline_scope="pooled",
-                method="trial", estimate=percent + shift, n_llms=len(llms), low=percent + shift - 3,
-                high=percent + shift + 3,
             )  # fmt: skip
         for goal, *numbers in zip(GOALS, losses, ranks, decisions or [None] * 3, gains or [None] * 3, strict=True):
             _add_decisions(made, of, llms, technique, goal, *numbers)
@@ -238,7 +221,7 @@ def _add_decisions(made, of, llms, technique, goal, loss, rank, decision, gain):
             loss_control=loss + gain, gain=gain, gain_low=gain - 2.5, gain_high=gain + 2.5, gain_plain_low=gain - 2,
             gain_plain_high=gain + 2, gain_llms_low=gain - 1.5, gain_llms_high=gain + 1.5,
             n_gained=len(llms) if gain > 0 else 0, n_helped=1 if gain > 5 else 0, n_harmed=1 if gain < -5 else 0,
-            p_sign_flip=0.125, margin=5,
+            p_sign_flip=0.125, margin=5, n_comparisons=4,
             p_best=None if few or comparison == "placebo" else 0.99996 if rank == 1 else 0.00004,
             p_worst=None if few else 0.25, p_worse_than_control=None if few else 0.0123,
             rank_low=None if few else rank, rank_high=None if few else rank,
