@@ -10,11 +10,9 @@ import pytest
 import yaml
 from markupsafe import Markup
 
-from analysis.report.biases import sections_on_biases
-from analysis.report.queries import queries
+from analysis.report.biases import matrix, sections_on_biases
 from analysis.report.studies import Study
 from bais.evidence import on_a_page
-from bais.warehouse import records
 from ingest.paradigms.paradigm import load_paradigm
 from tests.test_how_to import steps, words_of
 from tests.tools.report_page import numbers_that_differ
@@ -197,15 +195,14 @@ def test_the_page_on_adding_a_bias_ends_with_how_large_it_is(biases):
 def test_every_number_of_the_figures_of_biases_is_one_of_the_warehouse(biases):
     with contextlib.closing(duckdb.connect(str(biases.path), read_only=True)) as warehouse:
         said, shown = on_a_page(warehouse, "biases-simulated")
-        of_llms = records(warehouse, queries({"outcome_contrasts"})["biases_of_each_llm"])
-        rows = {"said_of_biases": said, "biases": shown, "biases_of_each_llm": of_llms, "alterations": []}
-        sections = sections_on_biases(Study("biases-simulated", True, rows), "study-1")
-        tables = "".join(str(Markup.escape(of)) for section in sections for of in section.figures[0].tables)
+        rows = {"said_of_biases": said, "biases": shown, "alterations": [], "techniques": [], "llms": []}
+        study = Study("biases-simulated", True, rows)
+        sections = sections_on_biases(study, "study-1")
+        tables = "".join(str(Markup.escape(table)) for section in sections for table in section.tables)
         n_numbers, wrong = numbers_that_differ(tables, warehouse)
-    titles = {section.title: section.figures[0].title for section in sections}
-    assert set(titles) == set(PARADIGMS)
-    assert titles["order"] == "order: Devil's Advocate helps"
-    assert titles["incidental_anchor"] == "incidental_anchor: no technique is shown to make it better or worse"
+    tones = {bias.paradigm: bias.effects["devils_advocate"].tone for bias in matrix(study)[0]}
+    assert {section.title for section in sections} == set(tones) == set(PARADIGMS)
+    assert (tones["order"], tones["incidental_anchor"]) == ("helps", "open")
     assert n_numbers > 130
     assert wrong == []
 
@@ -252,13 +249,11 @@ def test_anchors_of_ones_own_are_decided_by_domain_compared_between_llms_and_rea
 def test_every_number_of_the_figure_of_goals_is_one_of_the_warehouse(biases):
     with contextlib.closing(duckdb.connect(str(biases.path), read_only=True)) as warehouse:
         said, shown = on_a_page(warehouse, "three-anchors")
-        of_llms = records(warehouse, queries({"outcome_contrasts"})["biases_of_each_llm"])
-        rows = {"said_of_biases": said, "biases": shown, "biases_of_each_llm": of_llms, "alterations": []}
+        rows = {"said_of_biases": said, "biases": shown, "alterations": [], "techniques": [], "llms": []}
         (section,) = sections_on_biases(Study("three-anchors", True, rows), "study-1")
-        tables = "".join(str(Markup.escape(table)) for figure in section.figures for table in figure.tables)
+        tables = "".join(str(Markup.escape(table)) for table in section.tables)
         n_numbers, wrong = numbers_that_differ(tables, warehouse)
     assert section.headline.startswith("SIMULATED respondents, no LLM was asked: housing (one case: rent): nothing is")
     assert "Supported over 5 respondents: use Premortem" in section.headline
-    assert section.figures[0].title == "three_anchors: what techniques gain"
     assert n_numbers > 40
     assert wrong == []

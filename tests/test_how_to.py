@@ -8,22 +8,19 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
-import duckdb
 import pytest
 
 from bais.main import main
 from ingest.warehouse import ROOT
-from tests.tools.report_page import make_warehouse, numbers_that_differ
 
 pytestmark = pytest.mark.slow("pages followed step by step")
 
 PAGES = (
     "add-an-llm", "add-a-technique", "add-a-vignette", "add-an-archive", "add-a-metric", "add-a-claim", "add-a-command",
-    "add-a-figure", "add-a-check-to-the-gate", "add-a-column-to-raw",
+    "add-a-check-to-the-gate", "add-a-column-to-raw",
     "mend-a-batch", "keep-trials-in-a-folder",
 )  # fmt: skip
 # by tests/ingest/scoring/test_local.py, where there is an LLM, tests/ingest/test_paradigms.py,
@@ -32,7 +29,6 @@ FOLLOWED_ELSEWHERE = (
     "score-an-llm", "add-a-bias", "plant-your-own-anchors", "run-document-c", "keep-a-news-set", "study-people",
     "run-on-spark",
 )  # fmt: skip
-BUILDS_NOTHING = "add-a-figure"
 CHANGES_NO_CODE = ("mend-a-batch", "keep-trials-in-a-folder")
 # what the pages look at, and its tests; `bais build` itself takes a minute
 LOOKED_AT = [
@@ -150,7 +146,7 @@ def test_every_page_works_as_written(tmp_path):
     copy = Copy(tmp_path / "bais")
     before, after = [], []
     for page in PAGES:
-        if page in (BUILDS_NOTHING, *CHANGES_NO_CODE):
+        if page in CHANGES_NO_CODE:
             continue
         ran = before
         for step, *of in steps(page):
@@ -175,25 +171,6 @@ def test_every_page_works_as_written(tmp_path):
     assert done.returncode == 2
     assert "marts.undeclared (models/marts/undeclared.sql) has no contract" in done.stdout
     assert "docs/how-to/add-a-metric.md" in done.stdout
-
-
-def test_a_figure_stands_on_the_page_with_numbers_of_the_warehouse(tmp_path):
-    copy = Copy(tmp_path / "bais")
-    copy.environment["BAIS_WAREHOUSE"] = str(tmp_path / "warehouse.duckdb")
-    make_warehouse(tmp_path / "warehouse.duckdb", studies=["real"])
-    for step, *of in steps(BUILDS_NOTHING):
-        if step == "run":
-            (left_with, output), command = copy.run([words_of(of[0])])[0], of[0]
-            assert left_with == of[1], output
-        elif step == "prints":
-            assert of[0] in output, command
-        else:
-            copy.edit(step, *of)
-    page = (copy.folder / "refusals.html").read_text(encoding="utf-8")
-    assert "Which LLMs refuse to answer" in page
-    assert "loan: trials that each LLM refused. A so: 12 " in page
-    with closing(duckdb.connect(copy.environment["BAIS_WAREHOUSE"], read_only=True)) as connection:
-        assert not numbers_that_differ(page, connection)[1]
 
 
 @pytest.mark.parametrize("page", CHANGES_NO_CODE)

@@ -7,7 +7,7 @@ import re
 import duckdb
 import pytest
 
-from analysis.report.biases import sections_on_biases
+from analysis.report.biases import matrix, sections_on_biases
 from analysis.report.studies import Study
 from analysis.words.advice import headline, verdict
 from bais.evidence import evidence_by_paradigm, on_a_page
@@ -500,7 +500,7 @@ def test_a_headline_of_a_leading_measure_without_answers_says_that_and_nothing_o
     ],
     ids=str,
 )
-def test_the_title_of_a_figure_says_what_the_leading_measure_says(ask, tmp_path, leading, others, golden):
+def test_a_bias_is_a_row_for_each_contrast_coloured_by_what_is_decided(ask, tmp_path, leading, others, golden):
     of_others = [BIAS | {"measure": "minutes", "technique": technique} for technique in ("no_technique", "sacd")]
     decisions = [DECISION | {"arm": f"arm_{n}", "decision": decision} for n, decision in enumerate(leading)]
     decisions += [DECISION | {"measure": "minutes", "decision": decision} for decision in others]
@@ -512,12 +512,14 @@ def test_the_title_of_a_figure_says_what_the_leading_measure_says(ask, tmp_path,
     ask(biases=[*of_others, *arms, second], decisions=decisions, leading="chose_sure")
     with contextlib.closing(duckdb.connect(str(tmp_path / "some.duckdb"))) as warehouse:
         said, shown = on_a_page(warehouse, "s")
-    rows = {"said_of_biases": said, "biases": shown, "biases_of_each_llm": [], "alterations": []}
-    (section,) = sections_on_biases(Study("s", False, rows), "study-1")
-    (figure,) = section.figures
-    golden(figure.title)
-    assert "chose_sure" in figure.panels[0][0]
-    assert figure.tables[0].name.startswith("chose_sure")
+    rows = {"said_of_biases": said, "biases": shown, "alterations": [], "techniques": []}
+    study = Study("s", False, rows)
+    (section,) = sections_on_biases(study, "study-1")
+    assert section.tables[0].name.startswith("chose_sure")
+    biases, techniques = matrix(study)
+    assert techniques == ["sacd"]
+    assert "chose_sure" in biases[0].name
+    golden("\n".join(f"{bias.name}: {bias.effects['sacd'].tone}, {bias.effects['sacd'].text}" for bias in biases))
 
 
 def test_what_would_settle_an_open_decision_is_said_of_vendors_llms_and_items(ask, golden):

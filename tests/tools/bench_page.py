@@ -26,10 +26,10 @@ def main():
         bench.leave_out("how soon a page can be used", "there is no Chromium here")
         return
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
-        if bais(["report", "--out", str(Path(folder) / "report.html")]):
+        if bais(["report", "--out", folder]):
             sys.exit("there is no report to open: run `bais build` first")
         browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        for path in sorted(Path(folder).glob("*.html")):
+        for path in sorted(Path(folder).rglob("*.html")):
             text = path.read_text(encoding="utf-8")
             bare = path.with_name(f"bare-{path.name}")
             bare.write_text(re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL), encoding="utf-8")
