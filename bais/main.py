@@ -52,7 +52,7 @@ COMMANDS = {
         "recommend": ("recommend", "say which technique to use in a domain, which not, and how sure that is"),
     },
     "Write": {
-        "report": ("write", "write what the warehouse knows as one HTML page that needs no network"),
+        "report": ("write", "write what the warehouse knows as pages that need no network"),
         "paper": ("write", "have the paper on a study written, from the warehouse alone"),
         "docs": ("write", "build dbt's documentation of the tables: one page, which needs no network"),
     },

@@ -110,7 +110,7 @@ def steps(bench, archive: Path, n_trials: int) -> dict[str, tuple]:
     }
     later = {
         "tests": ("bais", "build", "--resource-type", "test"),
-        "report": ("bais", "report", "--out", archive.with_name("report.html")),
+        "report": ("bais", "report", "--out", archive.with_name("site")),
         "export": ("bais", "export", archive.with_name("export")),
     }
     return first if bench.is_small else first | later
