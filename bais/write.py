@@ -41,8 +41,8 @@ def report(out: Path | None, single: Path | None, study: str | None) -> None:
     with working("writing the report"):
         sites = sites_of(study)
         if single:
-            _, site = sites[0]
-            written = [(single.absolute(), site.page())]
+            sites = sites[:1]
+            written = [(single.absolute(), sites[0][1].page())]
         else:
             # the page that leads to the others comes last
             pages = [(folder / where / name, text) for where, site in sites for name, text in site.pages().items()]

@@ -9,7 +9,6 @@ ORDER = ("holds", "weaker", "other_way", "contradicted", "confounded", None)
 TONES = {
     "holds": "helps", "weaker": "unsure", "other_way": "unsure", "contradicted": "harms", "confounded": "same",
 }  # fmt: skip
-LEAVES = ("not_applicable", "not_checked")  # nothing about LLMs, or nothing that was judged
 
 
 def papers(claims):
@@ -65,8 +64,13 @@ def _word(code):
     return words.HOLDS[code][0]
 
 
+def verdicts():
+    """Return what each verdict is called, and how it is coloured."""
+    return {code or "": [_word(code), _tone(code)] for code in words.HOLDS}
+
+
 def ledger(claims):
-    """Return the claims as the page's script lists them, the worst first.
+    """Return the claims that are judged, or do not recompute, as the page's script lists them, the worst first.
 
     Parameters
     ----------
@@ -78,9 +82,9 @@ def ledger(claims):
     list of dict
         Numbers as the warehouse has them.
     """
-    once = [claim for claim in words.distinct(claims) if claim["holds"] not in LEAVES]
-    once.sort(key=lambda claim: _severity(claim))
-    return [_claim(claim) for claim in once]
+    once = words.distinct(claims)
+    listed = [claim for claim in once if claim["holds"] in TONES or claim["recomputes"] == "no"]
+    return [_claim(claim) for claim in sorted(listed, key=_severity)]
 
 
 def _severity(claim):
@@ -107,7 +111,5 @@ def _claim(claim):
         "low": claim["recommended_low"],
         "high": claim["recommended_high"],
         "verdict": claim["holds"],
-        "word": _word(claim["holds"]),
-        "tone": _tone(claim["holds"]),
         "why": clean_lines(words.reason(claim) or ""),
     }

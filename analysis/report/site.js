@@ -325,14 +325,15 @@ if (filter) {
     const ours = claim.value === null ? "" : `; we get ${numberOf(claim.value, claim)}${claim.low === null ? "" : ` (${numberOf(claim.low, claim)} to ${numberOf(claim.high, claim)})`}`;
     const again = claim.again === null ? "" : `; by its own sums ${numberOf(claim.again, claim)}`;
     const says = `${claim.where}: says ${claim.sign === "=" ? "" : `${claim.sign} `}${numberOf(claim.printed, claim)}${unit}${again}${ours}`;
-    const box = made("div", { class: `claim ${claim.tone}`, id: `claim-${claim.id}` }, made("b", {}, claim.word), ` ${claim.text}`, made("small", {}, says), half(claim));
+    const [word, tone] = data.verdicts[claim.verdict ?? ""];
+    const box = made("div", { class: `claim ${tone}`, id: `claim-${claim.id}` }, made("b", {}, word), ` ${claim.text}`, made("small", {}, says), half(claim));
     if (claim.why) box.append(made("details", {}, made("summary", {}, "why"), made("p", {}, claim.why)));
     return box;
   };
   let shown = MOST;
   const list = () => {
     const { paper, verdict } = filter.elements;
-    const found = data.claims.filter((claim) => (!paper.value || claim.document === paper.value) && (verdict.value === "all" || (claim.verdict ?? "") === verdict.value));
+    const found = data.claims.filter((claim) => (!paper.value || claim.document === paper.value) && (verdict.value === "all" || (verdict.value === "no" ? claim.recomputes === "no" : claim.verdict === verdict.value)));
     host.replaceChildren(...found.slice(0, shown).map(one));
     if (found.length > shown) host.append(made("button", { type: "button", class: "link", onclick: () => { shown += 10 * MOST; list(); } }, `${found.length - shown} more`));
     filter.querySelector("output").textContent = `${found.length} claims`;

@@ -198,7 +198,7 @@ class Site:
                 "words": {code or "": word for code, word in OF_AN_LLM.items()},
             }
         if "papers" in names:
-            data["claims"] = claims.ledger(self.claims)
+            data |= {"claims": claims.ledger(self.claims), "verdicts": claims.verdicts()}
         return data
 
 
