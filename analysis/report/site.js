@@ -1,5 +1,9 @@
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
+if (data.claims) {
+  const { columns, shared, rows, texts } = data.claims;
+  data.claims = rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, shared.includes(name) ? texts[row[i]] : row[i]])));
+}
 const page = document.documentElement.dataset;
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 // foreign text enters here, and as text alone
@@ -18,26 +22,48 @@ const drawn = (tag, attributes = {}, ...inside) => {
   element.append(...inside);
   return element;
 };
+// names that hold what nobody sees: how they are shown, and from what is shown how they are written
+const cleaned = new Map(Object.entries(data.cleaned ?? {})), written = new Map([...cleaned].map(([name, as]) => [as, name]));
+const told = (name) => cleaned.get(name) ?? name;
+const nameIn = (text) => written.get(text) ?? text;
+const inShell = (name) => (/^[\w./:@-]+$/.test(name) ? name : `'${told(name).replaceAll("'", "'\\''")}'`);
 const short = (value) => (value === null ? "–" : String(+(+value).toPrecision(4)).replace("-", "−"));
 const whole = (value) => (value === null ? "–" : String(Math.round(value) + 0).replace("-", "−"));
 
 // what was chosen stands in the address, so that it can be sent: #place=judicial&goal=gap&llm=vendor/name
 const state = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
-const remember = () => {
+const remember = (how = "replaceState") => {
   const kept = Object.entries(state).filter(([, value]) => value);
-  history.replaceState(null, "", `#${new URLSearchParams(kept)}`);
+  history[how](null, "", `#${new URLSearchParams(kept)}`);
 };
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("main").focus();
+});
 const nameOf = (place) => (data.places.filter((p) => p.domain === place.domain).length > 1 ? `${place.study}/${place.domain}` : place.domain);
 
 // ---------- several pages in one file
 if ("single" in page) {
+  const parts = all(".page");
   const turn = () => {
-    const name = new URLSearchParams(location.hash.slice(1)).get("page") ?? "answer";
-    for (const part of all(".page")) part.hidden = part.dataset.page !== name;
-    for (const link of all("nav a")) link.dataset.page === name ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
+    const current = parts.find((part) => part.dataset.page === state.page) ?? parts[0];
+    for (const part of parts) part.hidden = part !== current;
+    for (const link of all("nav a")) link.dataset.page === current.dataset.page ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
   };
-  for (const link of all("nav a")) link.addEventListener("click", () => delete state.page);
-  addEventListener("hashchange", turn);
+  for (const link of all("nav a")) {
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      state.page = link.dataset.page;
+      remember("pushState");
+      turn();
+      scrollTo(0, 0);
+    });
+  }
+  addEventListener("hashchange", () => {
+    state.page = new URLSearchParams(location.hash.slice(1)).get("page");
+    turn();
+  });
   turn();
 }
 
@@ -69,7 +95,7 @@ const askedOf = (place, vignette, technique, direction, number) => {
     return box;
   }
   const value = one.anchor ?? number;
-  const from = one.is_sent ? `As it was sent${one.llm ? ` to ${data.llms[one.llm] ?? one.llm}` : ""}.` : "As bais would ask it: the archive kept no prompt.";
+  const from = one.is_sent ? `As it was sent${one.llm ? ` to ${data.llms[one.llm] ?? told(one.llm)}` : ""}.` : "As bais would ask it: the archive kept no prompt.";
   box.append(made("p", { class: "foot" }, from), ...one.turns.map((text, i) => turnOf(i ? "then" : "question", text, value, true)));
   return box;
 };
@@ -95,7 +121,7 @@ const ticksOf = (low, high) => {
 
 const textsOf = (place, vignette, llm, row) => {
   const of = row.of === "sacd_initial" ? "sacd" : row.of;
-  return data.texts[JSON.stringify([place.study, vignette, llm, of, row.direction]).replaceAll(",", ", ")] ?? [];
+  return data.texts[JSON.stringify([place.study, vignette, llm, of, row.direction])] ?? [];
 };
 const exactly = (row, value) => ([said, , first]) => (row.of === "sacd_initial" ? first === value : said === value);
 
@@ -179,7 +205,7 @@ const drawAnswers = (place, vignette, llm, technique, isOwn) => {
 
 const openCell = (place, goal, technique, llm, vignette = Object.keys(place.vignettes).find((name) => place.vignettes[name][llm])) => {
   const [ring, dot, low, high, decision, isOwn] = place.goals[goal].cells[llm][technique];
-  const name = data.llms[llm] ?? llm, cell = place.vignettes[vignette]?.[llm];
+  const name = data.llms[llm] ?? told(llm), cell = place.vignettes[vignette]?.[llm];
   Object.assign(state, { technique, cell: llm });
   remember();
   const without = isOwn ? "of its first answers" : "of a plain prompt";
@@ -188,7 +214,7 @@ const openCell = (place, goal, technique, llm, vignette = Object.keys(place.vign
   if (answered < asked) lines.push(made("p", { class: "gone" }, `${asked - answered} of ${asked} questions got no number. The dots are the ${answered} that did.`));
   const parts = [title(`${data.techniques[technique]} with ${name}`), ...lines];
   if (Object.keys(place.vignettes).length > 1) {
-    const choice = made("select", {}, ...Object.keys(place.vignettes).filter((other) => place.vignettes[other][llm]).map((other) => made("option", { value: other, ...(other === vignette ? { selected: "" } : {}) }, other)));
+    const choice = made("select", {}, ...Object.keys(place.vignettes).filter((other) => place.vignettes[other][llm]).map((other) => made("option", { value: other, ...(other === vignette ? { selected: "" } : {}) }, told(other))));
     choice.addEventListener("change", () => openCell(place, goal, technique, llm, choice.value));
     parts.push(made("label", { class: "one" }, "Case ", choice));
   }
@@ -205,7 +231,7 @@ const openCell = (place, goal, technique, llm, vignette = Object.keys(place.vign
     const anchors = cell.anchors, number = anchors.high[0] ?? anchors.low[0] ?? null;
     parts.push(figure, made("p", { class: "foot" }, "Dashed: its mean without a number. ▼ the number. Stroke: mean. Area of a dot: its share of the row."), picks, said, askedOf(place, vignette, technique, "high", number));
   }
-  parts.push(made("p", { class: "foot" }, made("code", {}, `bais trials --study ${place.study} --llm ${llm} --technique ${technique}`), " lists them all."));
+  parts.push(made("p", { class: "foot" }, made("code", {}, `bais trials --study ${inShell(place.study)} --llm ${inShell(llm)} --technique ${inShell(technique)}`), " lists them all."));
   show(...parts);
 };
 
@@ -251,24 +277,24 @@ if (form) {
   const sections = all("section.matrix");
   const place = () => data.places[+form.elements.place.value];
   const ofLlm = (chosen, goal) => {
-    const llm = form.elements.llm.value;
+    const llm = nameIn(form.elements.llm.value);
     if (!llm) return "";
     const told = chosen.goals[goal].say[llm];
     if (told) return told;
-    const name = data.llms[llm] ?? llm, vendor = data.vendors[llm];
+    const name = data.llms[llm] ?? told(llm), vendor = data.vendors[llm];
     const there = Object.keys(chosen.asked), same = there.filter((other) => vendor && data.vendors[other] === vendor);
-    const elsewhere = data.places.filter((other) => other.asked[llm]).map((other) => other.domain);
-    const nearest = same.length ? `Nearest, of the same vendor: ${same.map((other) => data.llms[other] ?? other).join(", ")}.` : "None of the same vendor was asked.";
-    return `Nobody has asked ${name} here${elsewhere.length ? ` (it was asked in ${elsewhere.join(", ")})` : ""}. ${nearest} To ask it: bais plan --to-settle ${chosen.domain} --study ${chosen.study} --llm ${llm}`;
+    const elsewhere = data.places.filter((other) => other.asked[llm]).map((other) => told(other.domain));
+    const nearest = same.length ? `Nearest, of the same vendor: ${same.map((other) => data.llms[other] ?? told(other)).join(", ")}.` : "None of the same vendor was asked.";
+    return `Nobody has asked ${name} here${elsewhere.length ? ` (it was asked in ${elsewhere.join(", ")})` : ""}. ${nearest} To ask it: bais plan --to-settle ${inShell(chosen.domain)} --study ${inShell(chosen.study)} --llm ${inShell(llm)}`;
   };
   const choose = () => {
-    const chosen = place(), goal = form.elements.goal.value, llm = form.elements.llm.value;
+    const chosen = place(), goal = form.elements.goal.value, llm = nameIn(form.elements.llm.value);
     Object.assign(state, { place: nameOf(chosen), goal, llm });
     for (const section of sections) {
       section.hidden = +section.dataset.place !== +form.elements.place.value || section.dataset.goal !== goal;
       if (section.hidden) continue;
       section.querySelector(".of-llm").textContent = ofLlm(chosen, goal);
-      for (const row of all("tr[data-llm]", section)) row.classList.toggle("mine", row.dataset.llm === llm);
+      for (const row of all("tr[data-llm]", section)) row.classList.toggle("mine", nameIn(row.dataset.llm) === llm);
     }
     remember();
   };
@@ -276,7 +302,7 @@ if (form) {
   const start = Math.max(data.places.findIndex((p) => nameOf(p) === state.place), 0);
   form.elements.place.value = String(start);
   form.elements.goal.value = state.goal in data.places[start].goals ? state.goal : leading(data.places[start]);
-  form.elements.llm.value = all("option", form).some((option) => option.value === state.llm) ? state.llm : "";
+  form.elements.llm.value = all("option", form).some((option) => option.value === told(state.llm)) ? told(state.llm) : "";
   form.addEventListener("input", choose);
   form.addEventListener("submit", (event) => event.preventDefault());
   for (const section of sections) {
@@ -287,9 +313,9 @@ if (form) {
     table.addEventListener("click", (event) => {
       const button = event.target.closest("button");
       if (!button) return;
-      const llm = button.closest("tr").dataset.llm;
-      if (llm) openCell(chosen, goal, button.dataset.technique, llm);
-      else openTechnique(chosen, goal, button.dataset.technique);
+      const { llm } = button.closest("tr").dataset, technique = nameIn(button.dataset.technique);
+      if (llm) openCell(chosen, goal, technique, nameIn(llm));
+      else openTechnique(chosen, goal, technique);
     });
   }
   const { technique, cell } = state;
