@@ -108,7 +108,7 @@ const dotsOf = (place, vignette, llm, technique, isOwn) => {
   return [
     ["No number", "no_technique", "none"], [`${plain}, low`, control, "low"], [`${plain}, high`, control, "high"],
     [`${name}, low`, technique, "low"], [`${name}, high`, technique, "high"],
-  ].map(([label, of, direction]) => ({ label, of, direction, dots: cell.dots[of]?.[direction] ?? [] })).filter((row) => row.dots.length);
+  ].map(([label, of, direction]) => ({ label, of, direction, dots: cell.dots[of]?.[direction] ?? [] }));
 };
 
 const ticksOf = (low, high) => {
@@ -158,22 +158,27 @@ const listAnswers = (place, vignette, llm, row, value, n, total, host) => {
   } else put(textsOf(place, vignette, llm, row));
 };
 
+const CHARACTER = 7.2, NEAR = 20; // pixels: of a label, and around a dot
 const drawAnswers = (place, vignette, llm, technique, isOwn) => {
-  const cell = place.vignettes[vignette][llm], rows = dotsOf(place, vignette, llm, technique, isOwn);
-  const width = Math.min(604, innerWidth - 36), left = 148, height = rows.length * 44 + 34;
+  const cell = place.vignettes[vignette][llm], rows = dotsOf(place, vignette, llm, technique, isOwn).filter((row) => row.dots.length);
+  const said = made("div", { "aria-live": "polite", class: "said" }), dots = [];
+  if (!rows.length) return [made("p", {}, "No answer holds a number that could be drawn."), said];
+  const width = Math.min(604, innerWidth - 36), height = rows.length * 44 + 40;
+  // a label of two words too long for its place stands in two lines, and is cut where that is not enough
+  const most = Math.floor((width * 0.4) / CHARACTER), lines = rows.map(({ label }) => (label.length <= most ? [label] : label.split(/, (?=\w+$)/)).map((line) => (line.length > most ? `${line.slice(0, most - 1)}…` : line)));
+  const left = Math.max(...lines.flat().map((line) => line.length)) * CHARACTER + 16;
   const values = [...rows.flatMap((row) => row.dots.map(([value]) => value)), ...cell.anchors.low, ...cell.anchors.high];
   let low = Math.min(...values), high = Math.max(...values);
   const air = (high - low) * 0.05 || 1;
   low -= air; high += air;
   const x = (value) => left + ((value - low) / (high - low)) * (width - left - 16);
   const figure = drawn("svg", { class: "answers", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Answers; arrow keys go from dot to dot" });
-  const said = made("div", { "aria-live": "polite", class: "said" }), dots = [];
-  if (cell.base !== null) figure.append(drawn("line", { class: "own", x1: x(cell.base), x2: x(cell.base), y1: 0, y2: height - 30 }));
+  if (cell.base !== null) figure.append(drawn("line", { class: "own", x1: x(cell.base), x2: x(cell.base), y1: 0, y2: rows.length * 44 }));
   rows.forEach((row, i) => {
     const y = i * 44 + 24, total = row.dots.reduce((sum, [, n]) => sum + n, 0);
     const mean = row.dots.reduce((sum, [value, n]) => sum + value * n, 0) / total;
     if (i) figure.append(drawn("line", { class: "row", x1: 0, x2: width, y1: i * 44, y2: i * 44 }));
-    figure.append(drawn("text", { x: 0, y: y + 4 }, row.label));
+    figure.append(drawn("text", { x: 0, y: y + (lines[i].length > 1 ? -4 : 4) }, drawn("title", {}, row.label), ...lines[i].map((line, j) => drawn("tspan", { x: 0, dy: j * 16 }, line))));
     for (const anchor of cell.anchors[row.direction] ?? []) figure.append(drawn("path", { class: row.direction, d: `M${x(anchor) - 5} ${i * 44 + 3}h10l-5 8z` }));
     figure.append(drawn("line", { class: "mean", x1: x(mean), x2: x(mean), y1: y - 13, y2: y + 13 }));
     for (const [value, n] of row.dots) {
@@ -185,14 +190,21 @@ const drawAnswers = (place, vignette, llm, technique, isOwn) => {
         listAnswers(place, vignette, llm, row, value, n, total, said);
       };
       dot.share = row.of === technique ? n / total : 0;
-      dot.addEventListener("click", dot.open);
+      dot.place = [x(value), y];
       dot.addEventListener("focus", dot.open);
       dots.push(dot);
       figure.append(dot);
     }
   });
-  for (const tick of ticksOf(low, high)) figure.append(drawn("text", { x: x(tick), y: height - 14, "text-anchor": "middle" }, short(tick)));
-  figure.append(drawn("text", { x: width, y: height - 1, "text-anchor": "end" }, place.unit));
+  for (const tick of ticksOf(low, high)) figure.append(drawn("text", { x: x(tick), y: height - 20, "text-anchor": "middle" }, short(tick)));
+  figure.append(drawn("text", { x: width, y: height - 3, "text-anchor": "end" }, place.unit));
+  // of dots that lie on one another the nearest is meant
+  figure.addEventListener("click", (event) => {
+    const box = figure.getBoundingClientRect();
+    const far = (dot) => Math.hypot(dot.place[0] - event.clientX + box.left, dot.place[1] - event.clientY + box.top);
+    const [nearest] = event.detail ? dots.toSorted((a, b) => far(a) - far(b)) : [event.target.closest("g")];
+    if (nearest && (!event.detail || far(nearest) <= NEAR)) nearest.focus();
+  });
   figure.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!step) return;
@@ -200,7 +212,7 @@ const drawAnswers = (place, vignette, llm, technique, isOwn) => {
     dots[(dots.indexOf(document.activeElement) + step + dots.length) % dots.length].focus();
   });
   dots.toSorted((a, b) => b.share - a.share)[0]?.open();
-  return [figure, said, rows];
+  return [figure, said];
 };
 
 const openCell = (place, goal, technique, llm, vignette = Object.keys(place.vignettes).find((name) => place.vignettes[name][llm])) => {
@@ -219,13 +231,14 @@ const openCell = (place, goal, technique, llm, vignette = Object.keys(place.vign
     parts.push(made("label", { class: "one" }, "Case ", choice));
   }
   if (cell) {
-    const [figure, said, rows] = drawAnswers(place, vignette, llm, technique, isOwn);
-    const silent = rows.filter((row) => row.of !== "sacd_initial").filter((row) => textsOf(place, vignette, llm, row).some(([value]) => value === null) || ("live" in page && answered < asked && row.of === technique));
+    const [figure, said] = drawAnswers(place, vignette, llm, technique, isOwn);
+    const silent = dotsOf(place, vignette, llm, technique, isOwn).filter((row) => row.of !== "sacd_initial").filter((row) => textsOf(place, vignette, llm, row).some(([value]) => value === null) || ("live" in page && answered < asked && row.of === technique));
     const picks = made("div", { class: "picks" });
     for (const row of silent) {
       const n = textsOf(place, vignette, llm, row).filter(([value]) => value === null).reduce((sum, [, count]) => sum + count, 0);
       const button = made("button", { type: "button" }, `who gave no number: ${row.label}`);
-      button.addEventListener("click", () => listAnswers(place, vignette, llm, row, null, n || asked - answered, asked, said));
+      const total = row.dots.reduce((sum, [, count]) => sum + count, 0);
+      button.addEventListener("click", () => listAnswers(place, vignette, llm, row, null, n || asked - answered, total + (n || asked - answered), said));
       picks.append(button);
     }
     const anchors = cell.anchors, number = anchors.high[0] ?? anchors.low[0] ?? null;
