@@ -9,7 +9,7 @@ ORDER = ("holds", "weaker", "other_way", "contradicted", "confounded", None)
 TONES = {
     "holds": "helps", "weaker": "unsure", "other_way": "unsure", "contradicted": "harms", "confounded": "same",
 }  # fmt: skip
-LEAVES = ("not_applicable", "not_checked")  # nothing about LLMs, or nothing that was judged
+LEAVES = ("not_applicable", "not_checked")  # nothing about LLMs, or nothing that was judged: shown if its sums fail
 
 
 def papers(claims):
@@ -78,7 +78,8 @@ def ledger(claims):
     list of dict
         Numbers as the warehouse has them.
     """
-    once = [claim for claim in words.distinct(claims) if claim["holds"] not in LEAVES]
+    distinct = words.distinct(claims)
+    once = [claim for claim in distinct if claim["holds"] not in LEAVES or claim["recomputes"] == "no"]
     once.sort(key=lambda claim: _severity(claim))
     return [_claim(claim) for claim in once]
 

@@ -343,6 +343,7 @@ const filter = document.querySelector("form.claims");
 if (filter) {
   filter.hidden = false;
   const host = document.querySelector("div.claims"), MOST = 60;
+  const titles = Object.fromEntries(all("option", filter.elements.paper).map((option) => [option.value, option.text.replace(/ \(.*\)$/, "")]));
   const numberOf = (value, claim) => (value === null ? "–" : value.toFixed(Math.min(claim.digits + 1, 6)).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "").replace("-", "−"));
   const half = (claim) => {
     const numbers = [claim.printed, claim.value, claim.low, claim.high].filter((value) => value !== null);
@@ -363,7 +364,7 @@ if (filter) {
     const unit = [null, "1"].includes(claim.unit) ? "" : ` ${claim.unit}`;
     const ours = claim.value === null ? "" : `; we get ${numberOf(claim.value, claim)}${claim.low === null ? "" : ` (${numberOf(claim.low, claim)} to ${numberOf(claim.high, claim)})`}`;
     const again = claim.again === null ? "" : `; by its own sums ${numberOf(claim.again, claim)}`;
-    const says = `${claim.where}: says ${claim.sign === "=" ? "" : `${claim.sign} `}${numberOf(claim.printed, claim)}${unit}${again}${ours}`;
+    const says = `${filter.elements.paper.value ? "" : `${titles[claim.document] ?? claim.document}, `}${claim.where}: says ${claim.sign === "=" ? "" : `${claim.sign} `}${numberOf(claim.printed, claim)}${unit}${again}${ours}`;
     const box = made("div", { class: `claim ${claim.tone}`, id: `claim-${claim.id}` }, made("b", {}, claim.word), ` ${claim.text}`, made("small", {}, says), half(claim));
     if (claim.why) box.append(made("details", {}, made("summary", {}, "why"), made("p", {}, claim.why)));
     return box;
@@ -371,7 +372,7 @@ if (filter) {
   let shown = MOST;
   const list = () => {
     const { paper, verdict } = filter.elements;
-    const found = data.claims.filter((claim) => (!paper.value || claim.document === paper.value) && (verdict.value === "all" || (claim.verdict ?? "") === verdict.value));
+    const found = data.claims.filter((claim) => (!paper.value || claim.document === paper.value) && (verdict.value === "all" || (verdict.value === "sums" ? claim.recomputes === "no" : (claim.verdict ?? "") === verdict.value)));
     host.replaceChildren(...found.slice(0, shown).map(one));
     if (found.length > shown) host.append(made("button", { type: "button", class: "link", onclick: () => { shown += 10 * MOST; list(); } }, `${found.length - shown} more`));
     filter.querySelector("output").textContent = `${found.length} claims`;
@@ -382,5 +383,13 @@ if (filter) {
   for (const [name, value] of Object.entries(kept)) if (all("option", filter.elements[name]).some((option) => option.value === value)) filter.elements[name].value = value;
   filter.addEventListener("input", () => { shown = MOST; list(); });
   filter.addEventListener("submit", (event) => event.preventDefault());
+  for (const button of all("[data-paper]")) {
+    button.addEventListener("click", () => {
+      filter.elements.paper.value = nameIn(button.dataset.paper);
+      shown = MOST;
+      list();
+      filter.scrollIntoView();
+    });
+  }
   list();
 }
