@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from analysis.report import claims, places
 from analysis.report.audit import gate_tables, provenance_tables
-from analysis.report.biases import matrix as matrix_of_biases
+from analysis.report.biases import matrices as matrices_of_biases
 from analysis.report.biases import sections_on_biases
 from analysis.report.matrix import matrices
 from analysis.report.scores import sections_on_scores
@@ -221,8 +221,9 @@ def _packed(rows):
 
 
 def _biases(study):
-    rows, techniques = matrix_of_biases(study)
-    return {"biases": rows, "techniques": techniques, "names": {name: study.technique(name) for name in techniques}}
+    made = matrices_of_biases(study)
+    names = {name: study.technique(name) for _, techniques in made for name in techniques}
+    return {"biases": made, "names": names}
 
 
 def _reading(study):
