@@ -61,8 +61,8 @@ class Bias:
     effects: dict
 
 
-def matrix(study):
-    """Return the biases of a study, each with a plain prompt and with each technique.
+def matrices(study):
+    """Return the biases of a study, each with a plain prompt and with each technique that was asked of its kind.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def matrix(study):
 
     Returns
     -------
-    (list of Bias, list of str)
-        With the techniques that any of them was asked with, beside none.
+    list of (list of Bias, list of str)
+        Those of paradigms that were asked with the same techniques, and these techniques, beside none.
     """
     rows = []
     for summary in study.rows("said_of_biases"):
@@ -83,8 +83,12 @@ def matrix(study):
         for (domain, goal), group in groupby(shown, key=lambda row: (row["domain"], row["goal"])):
             rows.append(_by_goal(paradigm, f"{clean(domain)}, {clean(goal)}", list(group)))
     rows = [row for row in rows if row is not None]
-    names = {technique for row in rows for technique in row.effects} - {NO_TECHNIQUE}
-    return rows, sorted(names, key=lambda name: study.technique(name).lower())
+    techniques, made = {}, {}
+    for row in rows:
+        techniques.setdefault(row.paradigm, set()).update(row.effects)
+    for row in rows:
+        made.setdefault(frozenset(techniques[row.paradigm] - {NO_TECHNIQUE}), []).append(row)
+    return [(of, sorted(names, key=lambda name: study.technique(name).lower())) for names, of in made.items()]
 
 
 def _bias(paradigm, name, rows):

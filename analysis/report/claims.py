@@ -9,6 +9,7 @@ ORDER = ("holds", "weaker", "other_way", "contradicted", "confounded", None)
 TONES = {
     "holds": "helps", "weaker": "unsure", "other_way": "unsure", "contradicted": "harms", "confounded": "same",
 }  # fmt: skip
+LEAVES = ("not_applicable", "not_checked")  # nothing about LLMs, or nothing that was judged: shown if its sums fail
 
 
 def papers(claims):
@@ -64,11 +65,6 @@ def _word(code):
     return words.HOLDS[code][0]
 
 
-def verdicts():
-    """Return what each verdict is called, and how it is coloured."""
-    return {code or "": [_word(code), _tone(code)] for code in words.HOLDS}
-
-
 def ledger(claims):
     """Return the claims that are judged, or do not recompute, as the page's script lists them, the worst first.
 
@@ -82,9 +78,10 @@ def ledger(claims):
     list of dict
         Numbers as the warehouse has them.
     """
-    once = words.distinct(claims)
-    listed = [claim for claim in once if claim["holds"] in TONES or claim["recomputes"] == "no"]
-    return [_claim(claim) for claim in sorted(listed, key=_severity)]
+    distinct = words.distinct(claims)
+    once = [claim for claim in distinct if claim["holds"] not in LEAVES or claim["recomputes"] == "no"]
+    once.sort(key=lambda claim: _severity(claim))
+    return [_claim(claim) for claim in once]
 
 
 def _severity(claim):
@@ -111,5 +108,7 @@ def _claim(claim):
         "low": claim["recommended_low"],
         "high": claim["recommended_high"],
         "verdict": claim["holds"],
+        "word": _word(claim["holds"]),
+        "tone": _tone(claim["holds"]),
         "why": clean_lines(words.reason(claim) or ""),
     }

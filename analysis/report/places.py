@@ -93,8 +93,9 @@ def texts(rows, studies, room=ROOM):
 
 
 def key_of(row):
-    """Return the name of a cell in the page's data."""
-    return json.dumps([row["study"], row["vignette"], row["llm"], row["technique"], row["direction"]])
+    """Return the name of a cell in the page's data, as `JSON.stringify` writes it."""
+    cell = [row["study"], row["vignette"], row["llm"], row["technique"], row["direction"]]
+    return json.dumps(cell, ensure_ascii=False, separators=(",", ":"))
 
 
 def counted(rows):

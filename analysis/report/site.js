@@ -1,5 +1,9 @@
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
+if (data.claims) {
+  const { columns, shared, rows, texts } = data.claims;
+  data.claims = rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, shared.includes(name) ? texts[row[i]] : row[i]])));
+}
 const page = document.documentElement.dataset;
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 // foreign text enters here, and as text alone
@@ -18,26 +22,48 @@ const drawn = (tag, attributes = {}, ...inside) => {
   element.append(...inside);
   return element;
 };
+// names that hold what nobody sees: how they are shown, and from what is shown how they are written
+const cleaned = new Map(Object.entries(data.cleaned ?? {})), written = new Map([...cleaned].map(([name, as]) => [as, name]));
+const told = (name) => cleaned.get(name) ?? name;
+const nameIn = (text) => written.get(text) ?? text;
+const inShell = (name) => (/^[\w./:@-]+$/.test(name) ? name : `'${told(name).replaceAll("'", "'\\''")}'`);
 const short = (value) => (value === null ? "–" : String(+(+value).toPrecision(4)).replace("-", "−"));
 const whole = (value) => (value === null ? "–" : String(Math.round(value) + 0).replace("-", "−"));
 
 // what was chosen stands in the address, so that it can be sent: #place=judicial&goal=gap&llm=vendor/name
 const state = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
-const remember = () => {
+const remember = (how = "replaceState") => {
   const kept = Object.entries(state).filter(([, value]) => value);
-  history.replaceState(null, "", `#${new URLSearchParams(kept)}`);
+  history[how](null, "", `#${new URLSearchParams(kept)}`);
 };
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("main").focus();
+});
 const nameOf = (place) => (data.places.filter((p) => p.domain === place.domain).length > 1 ? `${place.study}/${place.domain}` : place.domain);
 
 // ---------- several pages in one file
 if ("single" in page) {
+  const parts = all(".page");
   const turn = () => {
-    const name = new URLSearchParams(location.hash.slice(1)).get("page") ?? "answer";
-    for (const part of all(".page")) part.hidden = part.dataset.page !== name;
-    for (const link of all("nav a")) link.dataset.page === name ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
+    const current = parts.find((part) => part.dataset.page === state.page) ?? parts[0];
+    for (const part of parts) part.hidden = part !== current;
+    for (const link of all("nav a")) link.dataset.page === current.dataset.page ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
   };
-  for (const link of all("nav a")) link.addEventListener("click", () => delete state.page);
-  addEventListener("hashchange", turn);
+  for (const link of all("nav a")) {
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      state.page = link.dataset.page;
+      remember("pushState");
+      turn();
+      scrollTo(0, 0);
+    });
+  }
+  addEventListener("hashchange", () => {
+    state.page = new URLSearchParams(location.hash.slice(1)).get("page");
+    turn();
+  });
   turn();
 }
 
@@ -69,7 +95,7 @@ const askedOf = (place, vignette, technique, direction, number) => {
     return box;
   }
   const value = one.anchor ?? number;
-  const from = one.is_sent ? `As it was sent${one.llm ? ` to ${data.llms[one.llm] ?? one.llm}` : ""}.` : "As bais would ask it: the archive kept no prompt.";
+  const from = one.is_sent ? `As it was sent${one.llm ? ` to ${data.llms[one.llm] ?? told(one.llm)}` : ""}.` : "As bais would ask it: the archive kept no prompt.";
   box.append(made("p", { class: "foot" }, from), ...one.turns.map((text, i) => turnOf(i ? "then" : "question", text, value, true)));
   return box;
 };
@@ -82,7 +108,7 @@ const dotsOf = (place, vignette, llm, technique, isOwn) => {
   return [
     ["No number", "no_technique", "none"], [`${plain}, low`, control, "low"], [`${plain}, high`, control, "high"],
     [`${name}, low`, technique, "low"], [`${name}, high`, technique, "high"],
-  ].map(([label, of, direction]) => ({ label, of, direction, dots: cell.dots[of]?.[direction] ?? [] })).filter((row) => row.dots.length);
+  ].map(([label, of, direction]) => ({ label, of, direction, dots: cell.dots[of]?.[direction] ?? [] }));
 };
 
 const ticksOf = (low, high) => {
@@ -95,7 +121,7 @@ const ticksOf = (low, high) => {
 
 const textsOf = (place, vignette, llm, row) => {
   const of = row.of === "sacd_initial" ? "sacd" : row.of;
-  return data.texts[JSON.stringify([place.study, vignette, llm, of, row.direction]).replaceAll(",", ", ")] ?? [];
+  return data.texts[JSON.stringify([place.study, vignette, llm, of, row.direction])] ?? [];
 };
 const exactly = (row, value) => ([said, , first]) => (row.of === "sacd_initial" ? first === value : said === value);
 
@@ -132,22 +158,27 @@ const listAnswers = (place, vignette, llm, row, value, n, total, host) => {
   } else put(textsOf(place, vignette, llm, row));
 };
 
+const CHARACTER = 7.2, NEAR = 20; // pixels: of a label, and around a dot
 const drawAnswers = (place, vignette, llm, technique, isOwn) => {
-  const cell = place.vignettes[vignette][llm], rows = dotsOf(place, vignette, llm, technique, isOwn);
-  const width = Math.min(604, innerWidth - 36), left = 148, height = rows.length * 44 + 34;
+  const cell = place.vignettes[vignette][llm], rows = dotsOf(place, vignette, llm, technique, isOwn).filter((row) => row.dots.length);
+  const said = made("div", { "aria-live": "polite", class: "said" }), dots = [];
+  if (!rows.length) return [made("p", {}, "No answer holds a number that could be drawn."), said];
+  const width = Math.min(604, innerWidth - 36), height = rows.length * 44 + 40;
+  // a label of two words too long for its place stands in two lines, and is cut where that is not enough
+  const most = Math.floor((width * 0.4) / CHARACTER), lines = rows.map(({ label }) => (label.length <= most ? [label] : label.split(/, (?=\w+$)/)).map((line) => (line.length > most ? `${line.slice(0, most - 1)}…` : line)));
+  const left = Math.max(...lines.flat().map((line) => line.length)) * CHARACTER + 16;
   const values = [...rows.flatMap((row) => row.dots.map(([value]) => value)), ...cell.anchors.low, ...cell.anchors.high];
   let low = Math.min(...values), high = Math.max(...values);
   const air = (high - low) * 0.05 || 1;
   low -= air; high += air;
   const x = (value) => left + ((value - low) / (high - low)) * (width - left - 16);
   const figure = drawn("svg", { class: "answers", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Answers; arrow keys go from dot to dot" });
-  const said = made("div", { "aria-live": "polite", class: "said" }), dots = [];
-  if (cell.base !== null) figure.append(drawn("line", { class: "own", x1: x(cell.base), x2: x(cell.base), y1: 0, y2: height - 30 }));
+  if (cell.base !== null) figure.append(drawn("line", { class: "own", x1: x(cell.base), x2: x(cell.base), y1: 0, y2: rows.length * 44 }));
   rows.forEach((row, i) => {
     const y = i * 44 + 24, total = row.dots.reduce((sum, [, n]) => sum + n, 0);
     const mean = row.dots.reduce((sum, [value, n]) => sum + value * n, 0) / total;
     if (i) figure.append(drawn("line", { class: "row", x1: 0, x2: width, y1: i * 44, y2: i * 44 }));
-    figure.append(drawn("text", { x: 0, y: y + 4 }, row.label));
+    figure.append(drawn("text", { x: 0, y: y + (lines[i].length > 1 ? -4 : 4) }, drawn("title", {}, row.label), ...lines[i].map((line, j) => drawn("tspan", { x: 0, dy: j * 16 }, line))));
     for (const anchor of cell.anchors[row.direction] ?? []) figure.append(drawn("path", { class: row.direction, d: `M${x(anchor) - 5} ${i * 44 + 3}h10l-5 8z` }));
     figure.append(drawn("line", { class: "mean", x1: x(mean), x2: x(mean), y1: y - 13, y2: y + 13 }));
     for (const [value, n] of row.dots) {
@@ -159,14 +190,21 @@ const drawAnswers = (place, vignette, llm, technique, isOwn) => {
         listAnswers(place, vignette, llm, row, value, n, total, said);
       };
       dot.share = row.of === technique ? n / total : 0;
-      dot.addEventListener("click", dot.open);
+      dot.place = [x(value), y];
       dot.addEventListener("focus", dot.open);
       dots.push(dot);
       figure.append(dot);
     }
   });
-  for (const tick of ticksOf(low, high)) figure.append(drawn("text", { x: x(tick), y: height - 14, "text-anchor": "middle" }, short(tick)));
-  figure.append(drawn("text", { x: width, y: height - 1, "text-anchor": "end" }, place.unit));
+  for (const tick of ticksOf(low, high)) figure.append(drawn("text", { x: x(tick), y: height - 20, "text-anchor": "middle" }, short(tick)));
+  figure.append(drawn("text", { x: width, y: height - 3, "text-anchor": "end" }, place.unit));
+  // of dots that lie on one another the nearest is meant
+  figure.addEventListener("click", (event) => {
+    const box = figure.getBoundingClientRect();
+    const far = (dot) => Math.hypot(dot.place[0] - event.clientX + box.left, dot.place[1] - event.clientY + box.top);
+    const [nearest] = event.detail ? dots.toSorted((a, b) => far(a) - far(b)) : [event.target.closest("g")];
+    if (nearest && (!event.detail || far(nearest) <= NEAR)) nearest.focus();
+  });
   figure.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!step) return;
@@ -174,12 +212,12 @@ const drawAnswers = (place, vignette, llm, technique, isOwn) => {
     dots[(dots.indexOf(document.activeElement) + step + dots.length) % dots.length].focus();
   });
   dots.toSorted((a, b) => b.share - a.share)[0]?.open();
-  return [figure, said, rows];
+  return [figure, said];
 };
 
 const openCell = (place, goal, technique, llm, vignette = Object.keys(place.vignettes).find((name) => place.vignettes[name][llm])) => {
   const [ring, dot, low, high, decision, isOwn] = place.goals[goal].cells[llm][technique];
-  const name = data.llms[llm] ?? llm, cell = place.vignettes[vignette]?.[llm];
+  const name = data.llms[llm] ?? told(llm), cell = place.vignettes[vignette]?.[llm];
   Object.assign(state, { technique, cell: llm });
   remember();
   const without = isOwn ? "of its first answers" : "of a plain prompt";
@@ -188,24 +226,25 @@ const openCell = (place, goal, technique, llm, vignette = Object.keys(place.vign
   if (answered < asked) lines.push(made("p", { class: "gone" }, `${asked - answered} of ${asked} questions got no number. The dots are the ${answered} that did.`));
   const parts = [title(`${data.techniques[technique]} with ${name}`), ...lines];
   if (Object.keys(place.vignettes).length > 1) {
-    const choice = made("select", {}, ...Object.keys(place.vignettes).filter((other) => place.vignettes[other][llm]).map((other) => made("option", { value: other, ...(other === vignette ? { selected: "" } : {}) }, other)));
+    const choice = made("select", {}, ...Object.keys(place.vignettes).filter((other) => place.vignettes[other][llm]).map((other) => made("option", { value: other, ...(other === vignette ? { selected: "" } : {}) }, told(other))));
     choice.addEventListener("change", () => openCell(place, goal, technique, llm, choice.value));
     parts.push(made("label", { class: "one" }, "Case ", choice));
   }
   if (cell) {
-    const [figure, said, rows] = drawAnswers(place, vignette, llm, technique, isOwn);
-    const silent = rows.filter((row) => row.of !== "sacd_initial").filter((row) => textsOf(place, vignette, llm, row).some(([value]) => value === null) || ("live" in page && answered < asked && row.of === technique));
+    const [figure, said] = drawAnswers(place, vignette, llm, technique, isOwn);
+    const silent = dotsOf(place, vignette, llm, technique, isOwn).filter((row) => row.of !== "sacd_initial").filter((row) => textsOf(place, vignette, llm, row).some(([value]) => value === null) || ("live" in page && answered < asked && row.of === technique));
     const picks = made("div", { class: "picks" });
     for (const row of silent) {
       const n = textsOf(place, vignette, llm, row).filter(([value]) => value === null).reduce((sum, [, count]) => sum + count, 0);
       const button = made("button", { type: "button" }, `who gave no number: ${row.label}`);
-      button.addEventListener("click", () => listAnswers(place, vignette, llm, row, null, n || asked - answered, asked, said));
+      const total = row.dots.reduce((sum, [, count]) => sum + count, 0);
+      button.addEventListener("click", () => listAnswers(place, vignette, llm, row, null, n || asked - answered, total + (n || asked - answered), said));
       picks.append(button);
     }
     const anchors = cell.anchors, number = anchors.high[0] ?? anchors.low[0] ?? null;
     parts.push(figure, made("p", { class: "foot" }, "Dashed: its mean without a number. ▼ the number. Stroke: mean. Area of a dot: its share of the row."), picks, said, askedOf(place, vignette, technique, "high", number));
   }
-  parts.push(made("p", { class: "foot" }, made("code", {}, `bais trials --study ${place.study} --llm ${llm} --technique ${technique}`), " lists them all."));
+  parts.push(made("p", { class: "foot" }, made("code", {}, `bais trials --study ${inShell(place.study)} --llm ${inShell(llm)} --technique ${inShell(technique)}`), " lists them all."));
   show(...parts);
 };
 
@@ -251,24 +290,24 @@ if (form) {
   const sections = all("section.matrix");
   const place = () => data.places[+form.elements.place.value];
   const ofLlm = (chosen, goal) => {
-    const llm = form.elements.llm.value;
+    const llm = nameIn(form.elements.llm.value);
     if (!llm) return "";
     const told = chosen.goals[goal].say[llm];
     if (told) return told;
-    const name = data.llms[llm] ?? llm, vendor = data.vendors[llm];
+    const name = data.llms[llm] ?? told(llm), vendor = data.vendors[llm];
     const there = Object.keys(chosen.asked), same = there.filter((other) => vendor && data.vendors[other] === vendor);
-    const elsewhere = data.places.filter((other) => other.asked[llm]).map((other) => other.domain);
-    const nearest = same.length ? `Nearest, of the same vendor: ${same.map((other) => data.llms[other] ?? other).join(", ")}.` : "None of the same vendor was asked.";
-    return `Nobody has asked ${name} here${elsewhere.length ? ` (it was asked in ${elsewhere.join(", ")})` : ""}. ${nearest} To ask it: bais plan --to-settle ${chosen.domain} --study ${chosen.study} --llm ${llm}`;
+    const elsewhere = data.places.filter((other) => other.asked[llm]).map((other) => told(other.domain));
+    const nearest = same.length ? `Nearest, of the same vendor: ${same.map((other) => data.llms[other] ?? told(other)).join(", ")}.` : "None of the same vendor was asked.";
+    return `Nobody has asked ${name} here${elsewhere.length ? ` (it was asked in ${elsewhere.join(", ")})` : ""}. ${nearest} To ask it: bais plan --to-settle ${inShell(chosen.domain)} --study ${inShell(chosen.study)} --llm ${inShell(llm)}`;
   };
   const choose = () => {
-    const chosen = place(), goal = form.elements.goal.value, llm = form.elements.llm.value;
+    const chosen = place(), goal = form.elements.goal.value, llm = nameIn(form.elements.llm.value);
     Object.assign(state, { place: nameOf(chosen), goal, llm });
     for (const section of sections) {
       section.hidden = +section.dataset.place !== +form.elements.place.value || section.dataset.goal !== goal;
       if (section.hidden) continue;
       section.querySelector(".of-llm").textContent = ofLlm(chosen, goal);
-      for (const row of all("tr[data-llm]", section)) row.classList.toggle("mine", row.dataset.llm === llm);
+      for (const row of all("tr[data-llm]", section)) row.classList.toggle("mine", nameIn(row.dataset.llm) === llm);
     }
     remember();
   };
@@ -276,7 +315,7 @@ if (form) {
   const start = Math.max(data.places.findIndex((p) => nameOf(p) === state.place), 0);
   form.elements.place.value = String(start);
   form.elements.goal.value = state.goal in data.places[start].goals ? state.goal : leading(data.places[start]);
-  form.elements.llm.value = all("option", form).some((option) => option.value === state.llm) ? state.llm : "";
+  form.elements.llm.value = all("option", form).some((option) => option.value === told(state.llm)) ? told(state.llm) : "";
   form.addEventListener("input", choose);
   form.addEventListener("submit", (event) => event.preventDefault());
   for (const section of sections) {
@@ -287,9 +326,9 @@ if (form) {
     table.addEventListener("click", (event) => {
       const button = event.target.closest("button");
       if (!button) return;
-      const llm = button.closest("tr").dataset.llm;
-      if (llm) openCell(chosen, goal, button.dataset.technique, llm);
-      else openTechnique(chosen, goal, button.dataset.technique);
+      const { llm } = button.closest("tr").dataset, technique = nameIn(button.dataset.technique);
+      if (llm) openCell(chosen, goal, technique, nameIn(llm));
+      else openTechnique(chosen, goal, technique);
     });
   }
   const { technique, cell } = state;
@@ -304,6 +343,7 @@ const filter = document.querySelector("form.claims");
 if (filter) {
   filter.hidden = false;
   const host = document.querySelector("div.claims"), MOST = 60;
+  const titles = Object.fromEntries(all("option", filter.elements.paper).map((option) => [option.value, option.text.replace(/ \(.*\)$/, "")]));
   const numberOf = (value, claim) => (value === null ? "–" : value.toFixed(Math.min(claim.digits + 1, 6)).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "").replace("-", "−"));
   const half = (claim) => {
     const numbers = [claim.printed, claim.value, claim.low, claim.high].filter((value) => value !== null);
@@ -324,16 +364,15 @@ if (filter) {
     const unit = [null, "1"].includes(claim.unit) ? "" : ` ${claim.unit}`;
     const ours = claim.value === null ? "" : `; we get ${numberOf(claim.value, claim)}${claim.low === null ? "" : ` (${numberOf(claim.low, claim)} to ${numberOf(claim.high, claim)})`}`;
     const again = claim.again === null ? "" : `; by its own sums ${numberOf(claim.again, claim)}`;
-    const says = `${claim.where}: says ${claim.sign === "=" ? "" : `${claim.sign} `}${numberOf(claim.printed, claim)}${unit}${again}${ours}`;
-    const [word, tone] = data.verdicts[claim.verdict ?? ""];
-    const box = made("div", { class: `claim ${tone}`, id: `claim-${claim.id}` }, made("b", {}, word), ` ${claim.text}`, made("small", {}, says), half(claim));
+    const says = `${filter.elements.paper.value ? "" : `${titles[claim.document] ?? claim.document}, `}${claim.where}: says ${claim.sign === "=" ? "" : `${claim.sign} `}${numberOf(claim.printed, claim)}${unit}${again}${ours}`;
+    const box = made("div", { class: `claim ${claim.tone}`, id: `claim-${claim.id}` }, made("b", {}, claim.word), ` ${claim.text}`, made("small", {}, says), half(claim));
     if (claim.why) box.append(made("details", {}, made("summary", {}, "why"), made("p", {}, claim.why)));
     return box;
   };
   let shown = MOST;
   const list = () => {
     const { paper, verdict } = filter.elements;
-    const found = data.claims.filter((claim) => (!paper.value || claim.document === paper.value) && (verdict.value === "all" || (verdict.value === "no" ? claim.recomputes === "no" : claim.verdict === verdict.value)));
+    const found = data.claims.filter((claim) => (!paper.value || claim.document === paper.value) && (verdict.value === "all" || (verdict.value === "sums" ? claim.recomputes === "no" : (claim.verdict ?? "") === verdict.value)));
     host.replaceChildren(...found.slice(0, shown).map(one));
     if (found.length > shown) host.append(made("button", { type: "button", class: "link", onclick: () => { shown += 10 * MOST; list(); } }, `${found.length - shown} more`));
     filter.querySelector("output").textContent = `${found.length} claims`;
@@ -344,5 +383,13 @@ if (filter) {
   for (const [name, value] of Object.entries(kept)) if (all("option", filter.elements[name]).some((option) => option.value === value)) filter.elements[name].value = value;
   filter.addEventListener("input", () => { shown = MOST; list(); });
   filter.addEventListener("submit", (event) => event.preventDefault());
+  for (const button of all("[data-paper]")) {
+    button.addEventListener("click", () => {
+      filter.elements.paper.value = nameIn(button.dataset.paper);
+      shown = MOST;
+      list();
+      filter.scrollIntoView();
+    });
+  }
   list();
 }

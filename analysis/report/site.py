@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from analysis.report import claims, places
 from analysis.report.audit import gate_tables, provenance_tables
-from analysis.report.biases import matrix as matrix_of_biases
+from analysis.report.biases import matrices as matrices_of_biases
 from analysis.report.biases import sections_on_biases
 from analysis.report.matrix import matrices
 from analysis.report.scores import sections_on_scores
@@ -32,6 +32,7 @@ TITLES = {
     "reading": "How to read it",
 }
 FILES = {"answer": "index.html"} | {name: f"{name}.html" for name in TITLES if name != "answer"}
+SHARED = ("document", "where", "kind", "sign", "unit", "recomputes", "verdict", "word", "tone", "why")  # of claims
 POLICY = "default-src 'none'; style-src '{}'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
@@ -197,14 +198,32 @@ class Site:
                 "costs": [row for row in self.tables["costs"] if row["study"] in there],
                 "words": {code or "": word for code, word in OF_AN_LLM.items()},
             }
+            data["cleaned"] = self._cleaned(there)
         if "papers" in names:
-            data |= {"claims": claims.ledger(self.claims), "verdicts": claims.verdicts()}
+            data["claims"] = _packed(claims.ledger(self.claims))
         return data
+
+    def _cleaned(self, studies):
+        """Return the names that the page shows otherwise than they are written, by how they are written."""
+        known = {of: self.tables[of] for of in ("answer_counts", "asked_of_llms", "llms", "techniques")}
+        columns = ("study", "domain", "vignette", "llm", "technique")
+        names = {row[column] for rows in known.values() for row in rows for column in columns if column in row}
+        return {name: clean(name) for name in sorted(names | set(studies)) if name != clean(name)}
+
+
+def _packed(rows):
+    """Return rows as the names of their columns and their values, with each text that several have but once."""
+    columns, texts = list(rows[0]) if rows else [], {}
+    values = [
+        [texts.setdefault(row[name], len(texts)) if name in SHARED else row[name] for name in columns] for row in rows
+    ]
+    return {"columns": columns, "shared": SHARED, "rows": values, "texts": list(texts)}
 
 
 def _biases(study):
-    rows, techniques = matrix_of_biases(study)
-    return {"biases": rows, "techniques": techniques, "names": {name: study.technique(name) for name in techniques}}
+    made = matrices_of_biases(study)
+    names = {name: study.technique(name) for _, techniques in made for name in techniques}
+    return {"biases": made, "names": names}
 
 
 def _reading(study):
@@ -234,8 +253,8 @@ def _techniques(study):
 
 def _dictionary():
     """Return the words of decisions and certainties with their meanings."""
-    meanings = [(DECISIONS[code], CERTAINTY[code]) for code in ("no_evidence",)]
-    return meanings + [(code.replace("_", " "), text) for code, text in CERTAINTY.items() if code != "no_evidence"]
+    named = {"no_evidence": DECISIONS["no_evidence"]}
+    return [(named.get(code, code.replace("_", " ").replace("llm", "LLM")), text) for code, text in CERTAINTY.items()]
 
 
 def _visible(line):

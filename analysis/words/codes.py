@@ -171,6 +171,7 @@ REASONS = {
     "item_baseline_below_10": "items with fewer than 10 unanchored answers are left out",
     "baseline_below_30": "some LLMs have fewer than 30 unanchored answers",
     "attrition_could_reverse": "missing answers could reverse the decision",
+    "attrition_could_change": "missing answers could change the decision",
     "reading_would_change": "the recorded numbers, not those of the texts, would change the decision",
     "hangs_on_suspect_rows": "without the answers that the gate doubts the decision would be another",
     "confounded_prompt": "the two were asked with different prompts",

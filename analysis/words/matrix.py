@@ -115,7 +115,7 @@ def how_sure(row, ahead, ways, *, has_vendors):
     list of str
     """
     loss = f"{row['loss_control']:.0f} to {row['loss']:.0f} %"
-    gain, low, high = (None if row[name] is None else f"{row[name]:.0f}" for name in ("gain", "gain_low", "gain_high"))
+    gain, low, high = (_points(row[name]) for name in ("gain", "gain_low", "gain_high"))
     counts = {"n": row["n_llms"], "helped": row["n_helped"] or 0, "harmed": row["n_harmed"] or 0}
     lines = []
     if has_vendors and low is not None:
@@ -126,7 +126,7 @@ def how_sure(row, ahead, ways, *, has_vendors):
     lines.append(ON_THESE.format(loss=loss, **counts))
     if has_vendors and ahead:
         p = probability(ahead["p_better_than_control"])
-        lines.append(ONE_MORE.format(low=f"{ahead['gain_low']:.0f}", high=f"{ahead['gain_high']:.0f}", p=p))
+        lines.append(ONE_MORE.format(low=_points(ahead["gain_low"]), high=_points(ahead["gain_high"]), p=p))
     for way in ways if has_vendors else ():
         if (way["n_specifications"] or 0) > 1:
             same = {"n": way["n_same_decision"], "of": way["n_specifications"]}
@@ -134,3 +134,7 @@ def how_sure(row, ahead, ways, *, has_vendors):
     if row["reason"]:
         lines.append(IN_MIND.format(why=in_words(row["reason"])))
     return lines
+
+
+def _points(value):
+    return None if value is None else f"{round(value)}".replace("-", "\N{MINUS SIGN}")

@@ -4,6 +4,7 @@ import json
 import re
 import stat
 from contextlib import closing
+from html import unescape
 from html.parser import HTMLParser
 
 import duckdb
@@ -326,7 +327,12 @@ def test_texts_are_those_of_the_answers_until_their_room_is_used(warehouse, monk
 
 
 def test_of_a_claim_the_page_has_what_was_printed_and_what_we_get(both):
-    claims = {claim["id"]: claim for claim in embedded(both[1]["papers.html"])["claims"]}
+    packed = embedded(both[1]["papers.html"])["claims"]
+    rows = [dict(zip(packed["columns"], row, strict=True)) for row in packed["rows"]]
+    claims = {
+        row["id"]: {name: packed["texts"][value] if name in packed["shared"] else value for name, value in row.items()}
+        for row in rows
+    }
     claim = claims["real-claim-1"]
     assert (claim["printed"], claim["again"], claim["recomputes"], claim["verdict"]) == (
         58.7,
@@ -357,7 +363,7 @@ def test_text_of_an_llm_a_file_or_a_person_stays_text(tmp_path, monkeypatch):
 
 def test_the_policy_of_a_page_lets_nothing_but_its_own_style_and_script_through(both):
     page = both[1]["index.html"]
-    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
+    policy = unescape(re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1])
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "unsafe" not in policy
     assert "http" not in policy
