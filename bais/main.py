@@ -53,6 +53,7 @@ COMMANDS = {
     },
     "Write": {
         "report": ("write", "write what the warehouse knows as pages that need no network"),
+        "ui": ("ui", "show the pages of the report in a browser, with every answer and every claim; Ctrl-C stops it"),
         "paper": ("write", "have the paper on a study written, from the warehouse alone"),
         "docs": ("write", "build dbt's documentation of the tables: one page, which needs no network"),
     },

@@ -35,6 +35,31 @@ from raw.trials as kept inner join marts.trials as public using (trial_id)
 where list_contains($trial_ids, trial_id)
 """
 CALLS = "from raw.calls where list_contains($trial_ids, trial_id) order by trial_id, turn, attempt, call_id"
+# the trials of one cell, those too of which no text was kept
+IN_CELL = """
+from marts.trials
+where
+    paradigm = 'anchoring' and role is null and left_out_because is null and study = $study and vignette = $vignette
+    and llm = $llm and technique = $technique and anchor_direction = $direction
+"""
+OF_CELL = f"""
+with trials as (
+    select trial_id, asked_at, first_response, case when status = 'answered' then response end as value {IN_CELL}
+)
+
+select trials.trial_id, trials.value, trials.first_response as first, kept.response_text, kept.line
+from trials left join raw.trials as kept using (trial_id)
+where
+    $asked = 'all' or ($asked = 'none' and trials.value is null)
+    or ($asked = 'one' and abs(trials.value - $value) <= $tolerance * abs($value))
+order by trials.asked_at, trials.trial_id
+"""
+CALLS_OF_CELL = f"""
+select trial_id, turn, attempt, step, round, prompt_hash, response_text, error, refusal
+from raw.calls semi join (select trial_id {IN_CELL}) using (trial_id)
+order by trial_id, turn, attempt, call_id
+"""
+TOLERANCE = 1e-11  # of a value: the pages have twelve digits
 # of each condition the prompts of the first trial that kept them
 PROMPTS = """
 with asked as (
@@ -81,14 +106,34 @@ def answers(warehouse) -> list[dict]:
     rows.sort(key=lambda row: (row.get("place", 0), -row["n_texts"]))
     picked = {"trial_ids": [row["trial_id"] for row in rows[:MOST_TEXTS]]}
     kept = {row["trial_id"]: row for row in records(warehouse, KEPT, picked)}
-    calls = {
-        trial_id: list(of_trial)
-        for trial_id, of_trial in groupby(records(warehouse, CALLS, picked), key=lambda call: call["trial_id"])
-    }
+    calls = _by_trial(records(warehouse, CALLS, picked))
     for row in rows:
         row["turns"] = _turns(kept[row["trial_id"]], calls) if row["trial_id"] in kept else None
         row["first"] = kept[row["trial_id"]]["first_response"] if row["trial_id"] in kept else None
     return rows
+
+
+def answers_of_cell(warehouse, cell: dict, asked: str = "all", value: float | None = None) -> list[dict]:
+    """Return every answer of one LLM in one condition, in the order in which they came, with its turns.
+
+    Parameters
+    ----------
+    cell : dict
+        `study`, `vignette`, `llm`, `technique`, `direction`.
+    asked : str
+        `all`, `none` for those without a number, `one` for those with this value.
+    value : float, optional
+    """
+    parameters = cell | {"asked": asked, "value": value, "tolerance": TOLERANCE}
+    calls = _by_trial(records(warehouse, CALLS_OF_CELL, parameters))
+    return [
+        {name: row[name] for name in ("trial_id", "value", "first")} | {"turns": _turns(row, calls)}
+        for row in records(warehouse, OF_CELL, parameters)
+    ]
+
+
+def _by_trial(calls):
+    return {trial_id: list(of_trial) for trial_id, of_trial in groupby(calls, key=lambda call: call["trial_id"])}
 
 
 def _turns(trial, calls):

@@ -195,14 +195,14 @@ def trial(trial_id: str, as_json: bool) -> None:
     """Show one trial, wherever it has come to."""
     with opened() as warehouse:
         say_if_old(warehouse)
-        record = _everything(warehouse, trial_id)
+        record = everything(warehouse, trial_id)
     if as_json:
         say_json(record)
     else:
         _print_trial(record)
 
 
-def _everything(warehouse, trial_name):
+def everything(warehouse, trial_name: str) -> dict:
     """Return all that the warehouse keeps of a trial, as JSON could hold it; of a table that is not built, nothing."""
     there = set(values(warehouse, "select table_schema || '.' || table_name from information_schema.tables"))
     if "raw.trials" not in there:

@@ -152,9 +152,9 @@ const listAnswers = (place, vignette, llm, row, value, n, total, host) => {
     pick(shown[0], picks.firstChild);
   };
   if ("live" in page) {
-    const query = new URLSearchParams({ study: place.study, vignette, llm, technique: row.of === "sacd_initial" ? "sacd" : row.of, direction: row.direction });
-    if (value !== null && row.of !== "sacd_initial") query.set("value", value);
-    fetch(`cell?${query}`).then((reply) => reply.json()).then(put);
+    const isFirst = row.of === "sacd_initial", of = isFirst ? "sacd" : row.of;
+    const query = { study: place.study, vignette, llm, technique: of, direction: row.direction, ...(isFirst ? {} : { value: value ?? "none" }) };
+    listAll(query, row.label, (entry) => !isFirst || entry[2] === value, number, host);
   } else put(textsOf(place, vignette, llm, row));
 };
 
@@ -392,4 +392,57 @@ if (filter) {
     });
   }
   list();
+}
+
+// ---------- a server beside the page: every answer with all that was said, and whether the warehouse has changed since
+async function askServer(what, query = {}) {
+  const reply = await fetch(`${what}?${new URLSearchParams(query)}`).catch(() => { throw new Error("bais ui does not answer: start it again."); });
+  if (!reply.ok) throw new Error(await reply.text());
+  return reply.json();
+}
+
+async function listAll(query, label, isOf, number, host) {
+  const heading = host.firstChild, AT_ONCE = 200, OPENING = 40;
+  const isGone = () => host.firstChild !== heading; // another dot was opened meanwhile
+  const complain = (error) => { if (!isGone()) host.append(made("p", { class: "foot" }, error.message)); };
+  const seen = (text) => text.replace(/(?!\n)\p{C}/gu, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
+  const answers = await askServer("cell", query).then((all) => all.filter(isOf)).catch(complain);
+  if (!answers || isGone()) return;
+  const count = `${answers.length.toLocaleString("en")} ${answers.length === 1 ? "answer" : "answers"}`;
+  if (query.value === "none") heading.textContent = `${label}: no number, ${count}`;
+  const silent = answers.filter(([, , , turns]) => !turns.length).length;
+  host.append(made("p", { class: "foot" }, `${count} in all${silent ? `; of ${silent.toLocaleString("en")} the archive kept the number only` : ""}.`));
+  const picks = made("div", { class: "picks every" }), view = made("div");
+  const whole = (id) => askServer("trial", { id }).then(({ turns }) => view.replaceChildren(...turns.flatMap(({ prompt, reply, step, reason }) => [
+    ...(prompt === null ? [] : [turnOf("asked", seen(prompt), number, true)]), turnOf(step ?? "answer", seen(reply ?? `no text: ${reason}`), number)]))).catch(complain);
+  const pick = ([, , , turns, id], button) => {
+    for (const other of picks.children) other.setAttribute("aria-pressed", other === button);
+    view.replaceChildren(...turns.map(([who, text, isCut]) => turnOf(who, isCut ? `${text} … (cut here)` : text, number)),
+      made("p", { class: "foot" }, made("code", {}, `bais trial ${id}`), " ", made("button", { type: "button", class: "link", onclick: () => whole(id) }, "all that was asked and said")));
+  };
+  const list = () => {
+    const from = picks.children.length, left = () => answers.length - picks.children.length;
+    picks.append(...answers.slice(from, from + AT_ONCE).map((entry, i) => {
+      const said = entry[3].at(-1)?.[1].replace(/\s+/g, " ") ?? "number only";
+      const button = made("button", { type: "button" }, `${from + i + 1}: ${said.length > OPENING ? `${said.slice(0, OPENING)} …` : said}`);
+      button.addEventListener("click", () => pick(entry, button));
+      return button;
+    }));
+    more.hidden = !left();
+    more.textContent = `${left().toLocaleString("en")} more`;
+  };
+  const more = made("button", { type: "button", class: "link", onclick: () => list() });
+  list();
+  host.append(picks, more, view);
+  if (answers.length) pick(answers[0], picks.firstChild);
+}
+
+if ("live" in page) {
+  const news = made("p", { class: "news", role: "status" });
+  document.querySelector("header .wrap").append(news);
+  setInterval(async () => {
+    const { version } = await askServer("version").catch(() => ({ version: page.live }));
+    if (version === page.live || news.firstChild) return;
+    news.append("The warehouse has changed since this page was made. ", made("button", { type: "button", class: "link", onclick: () => location.reload() }, "Show it as it is now"));
+  }, 2000);
 }

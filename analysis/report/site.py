@@ -34,6 +34,7 @@ TITLES = {
 FILES = {"answer": "index.html"} | {name: f"{name}.html" for name in TITLES if name != "answer"}
 SHARED = ("document", "where", "kind", "sign", "unit", "recomputes", "verdict", "word", "tone", "why")  # of claims
 POLICY = "default-src 'none'; style-src '{}'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'"
+LIVE_POLICY = f"{POLICY}; connect-src 'self'; frame-ancestors 'none'"
 
 
 class Link(NamedTuple):
@@ -88,7 +89,7 @@ class Site:
         """Return the files of the site by their names."""
         return {FILES[name]: self.page([name]) for name in self.names}
 
-    def page(self, names=None, *, is_live=False):
+    def page(self, names=None, *, is_live=False, state=""):
         """Write one page, or several in one file.
 
         Parameters
@@ -97,6 +98,8 @@ class Site:
             Of `TITLES`; all of them if not given, in one file.
         is_live : bool
             Whether a server beside it gives the texts that it lacks; it sends the policy too.
+        state : str
+            What the server calls the state of the warehouse that a live page shows.
 
         Returns
         -------
@@ -105,10 +108,10 @@ class Site:
         """
         is_single = names is None
         names = names or self.names
-        style, script = ((HERE / name).read_text(encoding="utf-8").strip() for name in ("site.css", "site.js"))
+        style, script = _own()
         text = template("frame.html").render(
             current=names[0], title=self._title(names), nav=self._nav(is_single), is_single=is_single, is_live=is_live,
-            is_test=self.is_test, stamp=self._stamp(), parts=[self._part(name) for name in names],
+            state=state, is_test=self.is_test, stamp=self._stamp(), parts=[self._part(name) for name in names],
             policy=POLICY.format(_hash(style), _hash(script)), style=Markup(style), script=Markup(script),
             versions=sorted(self.versions.items()), fingerprint=fingerprint(self.tables),
             data=_embedded(self._data(names)), places=self._shown_places(), llms=self._llms(), goals=self._goals(),
@@ -218,6 +221,15 @@ def _packed(rows):
         [texts.setdefault(row[name], len(texts)) if name in SHARED else row[name] for name in columns] for row in rows
     ]
     return {"columns": columns, "shared": SHARED, "rows": values, "texts": list(texts)}
+
+
+def live_policy():
+    """Return the policy of live pages, in which nothing but their own style and script counts."""
+    return LIVE_POLICY.format(*map(_hash, _own()))
+
+
+def _own():
+    return [(HERE / name).read_text(encoding="utf-8").strip() for name in ("site.css", "site.js")]
 
 
 def _biases(study):

@@ -227,7 +227,12 @@ COMMANDS = {
     },
     "report": {
         "--out": "path",
+        "--single": "path",
         "--study": "text",
+    },
+    "ui": {
+        "--port": "int of at least 1024",
+        "--no-open": "flag",
     },
     "paper": {
         "--study": "text, required",
