@@ -16,7 +16,7 @@ ON_A_CARD = {
     "use": "**Use {technique}.** With it {better}{than}, in {n_gained} of {n_llms} LLMs: {sure}.",
     "helps_its_own_prompt": "**{technique} helps its own prompt alone**, its last answers against its first, in "
     "{n_gained} of {n_llms} LLMs: {sure}.",
-    "asking_again_helps": "**Asking again helps** ({technique}: neutral turns, no technique). With it {better}, in "
+    "asking_again_helps": "**Asking again helps** ({technique}, the placebo: neutral questions). With it {better}, in "
     "{n_gained} of {n_llms} LLMs: {sure}.",
     "avoid": "**Avoid {technique}.** With it {worse}{than}, in all but {n_gained} of {n_llms} LLMs: {sure}.",
 }
@@ -24,7 +24,7 @@ ON_THE_CARD_OF_AN_LLM = {
     "use": "**{technique} helps {llm}.**",
     "helps_its_own_prompt": "**{technique} helps its own prompt alone with {llm}**, its last answers against its "
     "first.",
-    "asking_again_helps": "**Asking again helps {llm}** ({technique}: neutral turns, no technique).",
+    "asking_again_helps": "**Asking again helps {llm}** ({technique}, the placebo: neutral questions).",
     "avoid": "**{technique} harms {llm}.**",
 }
 LOSSES_OF_AN_LLM = {
@@ -34,7 +34,7 @@ LOSSES_OF_AN_LLM = {
     "{control} {loss_control}.",
     "error": "With {technique} its single answers are {loss} off, with {control} {loss_control}.",
 }
-NOTHING_ESTABLISHED = "**Nothing is established for other LLMs.**"
+NOTHING_ESTABLISHED = "**Nothing is established for LLMs like these.**"
 NONE_BEATS = "**No technique is shown to beat a plain prompt** in {measures}."
 BESIDE_PLAIN = (
     "With {technique} it is {loss}, with {control} {loss_control}; with a plain prompt, of another wording, it is "
@@ -49,9 +49,9 @@ TOLD = {
     "worse_than_asking_again": "worse than asking again: {names}",
     "avoid": "avoid {names}",
     "equivalent": "no difference with {names}",
-    "no_evidence": "no evidence on {names}",
+    "no_evidence": "unclear: {names}",
 }
-LACKS = "Not established, because {reasons}."
+LACKS = "Not established: {reasons}."
 EACH_LLM = "Of {technique}, LLM by LLM: {told}."
 LIMITS = {
     "contradicted_elsewhere": codes.CONTRADICTED,
@@ -125,10 +125,10 @@ def card(study, domain, goal, llm=None):
         text = "No difference with {names}, on average, unless rare LLMs differ."
         yield say(text, names=_names(study, by_word["equivalent"]))
     if "no_evidence" in by_word:
-        yield say("No evidence for or against {names}.", names=_names(study, by_word["no_evidence"]))
+        yield say("Unclear: {names}.", names=_names(study, by_word["no_evidence"]))
     against = [row for row in study.held_against(domain, "placebo") if row["goal"] == goal]
     if against and not any(row["decision"] == "better_than_asking_again" for row in against):
-        text = "No technique is shown to do better than {control}, a placebo of neutral turns."
+        text = "No technique is shown to do better than the placebo ({control}: neutral questions)."
         yield say_of(study, against[0], text)
 
 
@@ -151,7 +151,7 @@ def _card_of_an_llm(study, domain, goal, llm):
     if perhaps:
         yield say("It gains with {names}, perhaps by asking again alone.", names=_names(study, perhaps))
     if undecided := [row for row in undecided if row not in perhaps]:
-        yield say("Of {names} it cannot be told.", names=_names(study, undecided))
+        yield say("Unclear: {names}.", names=_names(study, undecided))
     yield say("This is said of {llm} alone.", llm=whom)
 
 
@@ -225,7 +225,7 @@ def _over_vendors(study, domain, rows, goal):
     if not any(row["decision"] == "use" for row in rows):
         yield say(NONE_BEATS, measures=codes.GOALS[goal].measures)
     told = [row for row in rows if row["decision"] in DECIDED and row not in established]
-    for start, subset in (("**Established for other LLMs**", established), ("Supported over vendors", told)):
+    for start, subset in (("**Established for LLMs like these**", established), ("Supported over vendors", told)):
         if subset:
             yield _told(study, subset, goal, f"{start}, by {goal}")
     for row in rows:
@@ -338,8 +338,8 @@ def _too_few(study, domain, rows):
     were = "LLM was" if most["n_llms"] == 1 else "LLMs were"
     of = "vendor" if most["n_vendors"] == 1 else "vendors"
     return say(
-        f"**Only {{n}} {were} asked, of {{q}} {of} ({{llms}}): nothing is established for other LLMs**, for which LLMs "
-        f"of {FEWEST_VENDORS} vendors are needed.",
+        f"**Only {{n}} {were} tested, of {{q}} {of} ({{llms}}): nothing is established for LLMs like these**, for "
+        f"which LLMs of {FEWEST_VENDORS} vendors are needed.",
         n=Value(most, "n_llms", table=RANKS, by=PLACE),
         q=Value(most, "n_vendors", table=RANKS, by=PLACE),
         llms=[study.llm(llm) for llm in llms],
@@ -366,13 +366,18 @@ def _controls(study, domain):
             yield say_of(
                 study,
                 own[row["technique"]],
-                "{technique} is held against {control}, which was asked with the same prompt. Answers without any "
-                "technique came from another prompt, so that nothing is decided against them.",
+                "{technique} is compared with {control}, which has the same prompt. Answers without any technique came "
+                "from another prompt, so nothing is decided on that comparison.",
             )
     placebo = [row for row in study.held_against(domain, "placebo") if row["goal"] == goal and row["decision"]]
     for control in sorted({row["control"] for row in placebo}):
         rows = [row for row in placebo if row["control"] == control]
-        text, names = _told(study, rows, goal, f"Against {{control}}, a placebo of neutral turns, by {goal}")
+        text, names = _told(
+            study,
+            rows,
+            goal,
+            f"Compared with the placebo ({{control}}: neutral questions), by {goal}",
+        )
         yield say_of(study, rows[0], text, **names)
 
 
@@ -387,7 +392,7 @@ def _foretold(study, domain):
     probability = {"scale": 100, "unit": "%", "table": PREDICTIONS, "by": (*PLACE, "vendor")}
     numbers = {"is_best": Value(best, "p_best_new_llm", **probability)}
     text = (
-        "For an LLM of a new vendor, if it is like those asked, {technique} is the most likely to have the smallest "
+        "For an LLM of a new vendor, if it is like those tested, {technique} is the most likely to have the smallest "
         f"{goal} (P {{is_best}})"
     )
     if best["control"]:
@@ -421,7 +426,7 @@ def _cautions(study, domain):
 
 def _not_identified(study, effects):
     """Say that the order could be another, and of which ranked technique most trials have no answer."""
-    text = f"The order by {effects[0]['goal']} is not identified: had everybody answered, it could be another one."
+    text = f"Missing answers could change the order by {effects[0]['goal']}."
     ranked = [row for row in effects if row["technique"] in study.ranked]
     if not any(row["n_missing"] for row in ranked):
         return say(text)

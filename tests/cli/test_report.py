@@ -267,12 +267,12 @@ def test_from_five_vendors_on_the_page_decides_about_other_llms_and_foretells_on
     path, page = of_five
     assert not differing(page, path)[1]
     words, page = visible(page), plain(page)
-    golden(words, "Established for other LLMs", "use Premortem")
+    golden(words, "Established for LLMs like these", "use Premortem")
     golden(words, "Supported over vendors")
     golden(words, "unless rare LLMs differ")
     golden(words, "P 50 %")
     golden(words, "How probable")
-    assert "nothing is established for other LLMs" not in page
+    assert "nothing is established for LLMs like these" not in page
 
 
 def test_the_probabilities_of_the_first_place_have_no_technique_among_them(of_five):
@@ -298,8 +298,8 @@ def test_the_goal_that_leads_is_shown_first(warehouse, monkeypatch, leading):
 
 def test_of_what_is_decided_the_page_says_how_sure_it_is(of_five):
     words = visible(of_five[1])
-    assert "✓ Use\nPremortem: established for other LLMs" in words
-    assert "✕ Avoid\nPremortem: supported for other LLMs, not established" in words
+    assert "✓ Use\nPremortem: established for LLMs like these" in words
+    assert "✕ Avoid\nPremortem: supported for LLMs like these, not established" in words
     assert "? No evidence\nSACD\n" in words
 
 
@@ -316,7 +316,7 @@ def test_what_is_beside_a_decision_is_on_the_page(of_five):
 def test_a_decision_that_the_other_reading_would_change_is_listed_with_its_goals_and_the_placebo(of_five, golden):
     page = plain(of_five[1])
     assert CHANGED.format(names="SACD and SACD against the placebo") in page
-    golden(visible(of_five[1]), "Against Random Control")
+    golden(visible(of_five[1]), "Compared with the placebo (Random Control")
     with closing(duckdb.connect(str(of_five[0]))) as connection:
         connection.execute("update inference.decisions set reason = null where goal = 'error'")
         connection.execute("update inference.decisions set reason = null where comparison = 'placebo'")
@@ -344,7 +344,7 @@ def test_a_confounded_comparison_is_called_so_and_decides_nothing(of_five, golde
     row = next(row for row in re.findall(r"<tr .*?</tr>", page, re.DOTALL) if "(confounded)" in row)
     assert 'class="decision' not in row
     golden(visible(row), "prompts")
-    golden(visible(page), "decided against")
+    golden(visible(page), "decided on that comparison")
 
 
 def test_what_helps_its_own_prompt_stands_beside_a_plain_prompt_each_number_with_where_it_is_from(of_five):
