@@ -376,6 +376,7 @@ def in_brief(evidence, goal=None):
         yield " ".join(told if told and not evidence.is_asked else [f"{_without_own_trials(evidence)}.", *told])
     else:
         yield from _own_prompts(evidence, leading)
+    yield from _placebos(evidence, leading, words=("better_than_asking_again", "worse_than_asking_again"))
     yield from _opposites(evidence, leading)
     yield from _reversals(evidence, leading, are_withheld=True)
     yield from _caveats(evidence, leading)
@@ -1137,15 +1138,15 @@ def _own_controls(evidence, leading):
         yield sentence
 
 
-def _placebos(evidence, leading):
-    """Say what techniques do on a placebo, where that is decided or they gain on their control."""
+def _placebos(evidence, leading, words=tuple(PLACEBO)):
+    """Say what techniques do on a placebo, where that is decided in these words or they gain on their control."""
     gains = {
         row["technique"] for row in evidence.of(*leading)
         if row["decision"] in ("use", "helps_its_own_prompt") or "not_shown_over_placebo" in codes_of(row)
     }  # fmt: skip
     for row in evidence.of(*leading, comparison="placebo"):
         is_told = row["technique"] in gains or row["decision"] in codes.DECIDED
-        if is_told and row["gain"] is not None:
+        if is_told and row["gain"] is not None and row["decision"] in words:
             names = {"name": row["name"], "placebo": row["control_name"]}
             certainty = codes.CERTAINTY.get(row["certainty"], "").replace("LLM", evidence.noun)
             yield PLACEBO[row["decision"]].format(**names, gain=_gain(evidence, row), certainty=certainty)
