@@ -20,7 +20,7 @@ run: .venv/installed  ## load what is at hand, build and test every table, write
 	$(STEP) build $(BIN)/bais build
 	$(STEP) headlines $(BIN)/bais headlines
 	$(STEP) report $(BIN)/bais report
-	@$(BIN)/bais headlines --brief
+	@$(BIN)/bais headlines
 	@echo "What each step said is in logs/run/; \`$(BIN)/bais headlines\` says all that came out, as logs/run/headlines.txt does."
 
 SUITE := $(BIN)/python -m pytest -n 2

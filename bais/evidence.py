@@ -122,6 +122,9 @@ TRIALS_ASKED = (
 )
 CHANGES = f"from marts.post_hoc_changes where {OF_DOMAIN} order by all"
 SHORTFALLS = f"from marts.shortfalls where {OF_DOMAIN} order by all"
+SHORTFALLS_OF_ALL = """
+from marts.shortfalls where study = $study and paradigm = coalesce($paradigm, paradigm) order by paradigm, domain
+"""
 WITHOUT_BASELINE = f"""
 select llm from marts.effects where {OF_DOMAIN} and vignette is not null
 group by llm having bool_and(coalesce(regexp_matches(reason, 'no_baseline|baseline_below_10'), false))
@@ -188,6 +191,13 @@ def biases_on(warehouse, keys: dict) -> tuple[list[dict], dict[str, str], list[d
     biases, mirrors = measures.without_mirrors(records(warehouse, BIASES, keys))
     judged = any(bias["measured_from"] == "judgement" for bias in biases)
     return biases, mirrors, records(warehouse, CORRECTED, keys) if judged else []
+
+
+def shortfalls_in_short(warehouse, study: str, paradigm: str | None = None) -> list[str]:
+    """Say how many answers to a study, or to one paradigm of it, count nowhere."""
+    keys = {"study": study, "paradigm": paradigm}
+    rows = records(warehouse, SHORTFALLS_OF_ALL, keys) if is_public(warehouse, "shortfalls") else []
+    return [text for text in [shortfalls.in_short(rows)] if text]
 
 
 def on_a_page(warehouse, study: str) -> tuple[list[dict], list[dict]]:

@@ -48,8 +48,9 @@ COMMANDS = {
     },
     "Claims": {"claims": ("claims", "check published numbers and sentences against the recorded trials")},
     "Recommend": {
-        "headlines": ("headlines", "say what to use and what to avoid in each domain, and how large other biases are"),
+        "headlines": ("headlines", "say of all studies of LLMs what helps in each domain, and what scores show"),
         "recommend": ("recommend", "say which technique to use in a domain, which not, and how sure that is"),
+        "words": ("words", "say what the words and marks of decisions mean"),
     },
     "Write": {
         "report": ("write", "write what the warehouse knows as pages that need no network"),

@@ -28,7 +28,7 @@ PATIENCE_S = 2  # what takes longer shows a person that it is at work
 BOLD = "1"
 STYLES = {
     "use": "32", "passed": "32", "avoid": "31", "failed": "1;31", "FAILED": "1;31", "passed with warnings": "33",
-    "warning": "33", "no evidence": "2", "SIMULATED": "1;33",
+    "warning": "33", "unclear": "2", "SIMULATED": "1;33",
 }  # fmt: skip
 EVERY_S = 30  # a line of progress where nobody watches
 

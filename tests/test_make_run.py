@@ -66,7 +66,7 @@ def test_a_step_that_passes_is_one_line_and_its_file_holds_all_that_it_said(chec
     installing, *steps, brief, where = done.out
     assert "Installing" in installing
     assert len(steps) == N_STEPS
-    assert brief == "said: headlines --brief"
+    assert brief == "said: headlines"
     assert where.startswith("What each step said is in logs/run/")
 
 

@@ -170,7 +170,7 @@ def test_the_rows_of_each_finding_are_there_and_its_sentences_say_their_numbers(
     said = " ".join(sentences(rows))
     for part in (
         "In 64 of 66 cases", "in 44 of 66 (p below .05)", "in 19 of 66 if blocks", "in 15 of 66 if probabilities",
-        "google/gemma-2b by 24.3 percentage points (12.1 to 36.4)", "over 5 questions",
+        "google/gemma-2b by 24.3 points (12.1 to 36.4)", "over 5 questions",
         "tells 9 of 15 pairs of LLMs apart, the move of the expected answer 6 of 15",
         "meta-llama/Llama-2-7b-hf; google/gemma-2b and microsoft/phi-2;", "microsoft/phi-2 and openai/gpt2;",
         "clearly less or more in none of 6 LLMs", "clearly lower in openai/gpt2 and microsoft/phi-2",

@@ -19,7 +19,8 @@ from analysis.report.studies import Study
 from analysis.report.tables import template
 from analysis.report.values import clean, clean_lines
 from analysis.words.claims import HOLDS
-from analysis.words.codes import CERTAINTY, DECISIONS, GOALS, NAMES_OF_GOALS, OF_AN_LLM
+from analysis.words.codes import GOALS, OF_AN_LLM
+from analysis.words.legend import LEGEND
 
 HERE = Path(__file__).parent
 SIGNIFICANT_DIGITS = 12
@@ -117,7 +118,7 @@ class Site:
             data=_embedded(self._data(names)), places=self._shown_places(), llms=self._llms(), goals=self._goals(),
             meanings={name: goal.measures for name, goal in GOALS.items()}, words=OF_AN_LLM,
             papers=claims.papers(self.claims) if "papers" in names else [],
-            verdicts=self._verdicts(), dictionary=_dictionary(),
+            verdicts=self._verdicts(), legend=LEGEND,
         )  # fmt: skip
         return "\n".join(line if line.isprintable() else _visible(line) for line in text.split("\n")) + "\n"
 
@@ -154,7 +155,8 @@ class Site:
     def _goals(self):
         """Return the names of the goals, first the one that leads in the first domain."""
         first = self.places[0][2] if self.places else []
-        return {matrix.goal: NAMES_OF_GOALS[matrix.goal] for matrix in first} or NAMES_OF_GOALS
+        names = {name: goal.name.capitalize() for name, goal in GOALS.items()}
+        return {matrix.goal: names[matrix.goal] for matrix in first} or names
 
     def _llms(self):
         """Return all LLMs that somebody may look for: those that were asked, and those that are known."""
@@ -261,12 +263,6 @@ def _techniques(study):
         )
         for name in study.techniques
     ]
-
-
-def _dictionary():
-    """Return the words of decisions and certainties with their meanings."""
-    named = {"no_evidence": DECISIONS["no_evidence"]}
-    return [(named.get(code, code.replace("_", " ").replace("llm", "LLM")), text) for code, text in CERTAINTY.items()]
 
 
 def _visible(line):

@@ -3,7 +3,6 @@
 A goal is what a paradigm names as one or, where it names none, a measure and the arms that it compares.
 """
 
-import re
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -13,34 +12,35 @@ from shlex import quote
 from analysis.words import biases, codes, shortfalls
 from analysis.words.changes import counted, sentences
 from analysis.words.codes import codes_of, has_rivals, in_ways_of_counting, in_words, listed, probability
-from analysis.words.headlines import PARTLY_SIMULATED, SIMULATED
-from analysis.words.settling import settling
+from analysis.words.headlines import PARTLY_SIMULATED, SIMULATED, not_ranked
+from analysis.words.settling import likeliest_to_settle, settling
 from analysis.words.vendors import UNLISTED_VENDORS, on_unlisted
 
 SIMULATED_FIRST = f"{SIMULATED}: "
 FIVE = "five"  # FEWEST_VENDORS and FEWEST_LLMS in words
 ERROR = 5  # % of any false use or avoid in a family of decisions
-MOST_IN_BRIEF = 8  # sentences
 ROUNDING = 1e-9
 HANGS = "hangs_on_suspect_rows"
 NOBODY_SAID = "nobody said"  # so begins `differs_by` of a vignette of which it is not known
 
-NOTHING, ESTABLISHED = "nothing is established for other {noun}s", "established for other {noun}s: {phrase}"
+NOTHING = "nothing is established for {noun}s like these"
+ESTABLISHED = "established for {noun}s like these: {phrase}"
 SUPPORTED = "Supported over {q} {unit}s: {phrase}"
+SUPPORTED_ALONE = "supported over {q} {unit}s, not established: {phrase}"
 HANGING = "Not supported, since it hangs on answers that the gate doubts (`bais check` says which): {phrase}"
 IN_SHORT_SUPPORTED, IN_SHORT_HANGING = " (supported, not established)", " (hangs on answers that the gate doubts)"
-NONE_BEATS = "No technique is shown to beat a plain prompt{where}"
-UNDECIDED = "On {names} there is no evidence: the data cannot separate help from harm"
-TOO_FEW_OF_A_KIND = "nothing is established for other {noun}s: only {n} {was} asked ({five} are needed)"
+NONE_BEATS = "no technique is shown to beat a plain prompt{where}"
+UNDECIDED = "Unclear: {names}"
+TOO_FEW_OF_A_KIND = "nothing is established for {noun}s like these: only {n} {was} tested ({five} are needed)"
 TOO_FEW_VENDORS = (
-    "nothing is established for other {noun}s: the {those} are of {vendors} ({noun}s of {five} vendors are needed)"
+    "nothing is established for {noun}s like these: the {those} are of {vendors} ({noun}s of {five} vendors are needed)"
 )
-ONE_ASKED = "nothing is established for other {noun}s: only one was asked ({noun}s of {five} vendors are needed)"
+ONE_ASKED = "nothing is established for {noun}s like this one: only one was tested ({five} vendors are needed)"
 ONE_COMPARED = (
-    "nothing is established for other {noun}s: only one of the {n} asked can be compared ({noun}s of {five} vendors "
-    "are needed)"
+    "nothing is established for {noun}s like these: only one of the {n} tested can be compared ({noun}s of {five} "
+    "vendors are needed)"
 )
-NOT_ESTABLISHED = "Not established, because {reasons}."
+NOT_ESTABLISHED = "Not established: {reasons}."
 TO_ESTABLISH = "To establish what is supported takes a new study {parts}."
 ESTABLISHING = {
     ("family_not_frozen", "family_changed", "outside_the_family"): (
@@ -54,8 +54,8 @@ ESTABLISHING = {
 LEADS = {
     "same": "{goal} leads, since prompts without an anchor differ from those with one by the anchor alone.",
     "differs": (
-        "{goal} leads, since prompts without an anchor differ from those with one by more than the anchor "
-        "({differs}): how far answers lie from unanchored ones is not the anchor's doing alone."
+        "{goal} leads, since prompts without an anchor differ by more than the anchor ({differs}), which moves the "
+        "average answer too."
     ),
     "unsaid": (
         "{goal} leads, since nobody said of {vignettes} that prompts without an anchor differ from those with one by "
@@ -63,30 +63,25 @@ LEADS = {
     ),
     "other": "{other} does not lead: ",
 }
-OWN_PROMPT = "{name} helps its own prompt alone (its last answers against its first)"
+OWN_PROMPT = "{name} helps its own prompt alone"
 BESIDE_PLAIN = (
-    "{name} makes {goal} {loss} instead of {loss_control} in its own first answers; with a plain prompt, of another "
-    "wording, it is {less}{plain}."
+    "{name} cuts the {pull} from {loss_control} ({control}) to {loss}. A plain prompt, which has other words, leaves "
+    "{plain}{less}."
 )
-LESS = "less, by the estimate: "
-ASKING_AGAIN = "asking again helps ({names}: neutral turns, no technique)"
+LESS = ", less by the estimate"
+ASKING_AGAIN = "asking again helps ({names}, the placebo: neutral questions)"
 SEEN = (
-    "{name}{placebo}: on average over the {n} {noun}s asked {effect} ({goal} {loss} instead of {loss_control}{shift}), "
-    "which is not shown for other {noun}s (over {q} vendors)."
+    "{name}{placebo}: on average over these {n} {noun}s {effect} ({pull} {loss} instead of {loss_control}{shift}); "
+    "not shown for {noun}s like these ({q} vendors)."
 )
 SEEN_OF_ALL = (
-    "{name}{placebo}: on average over the {n} {noun}s asked {effect} ({goal} {loss} instead of {loss_control}{shift}), "
-    "which is not shown for others."
-)
-APART = (
-    "shift: how far low and high anchors together move the average answer from the unanchored one (below 0: to less), "
-    "which other words than the anchor do too; half gap: half of how far they lie apart. Displacement is made of the "
-    "two, and halving all answers halves a gap and leaves log (high / low) as it is. Nothing is decided on these."
+    "{name}{placebo}: on average over these {n} {noun}s {effect} ({pull} {loss} instead of {loss_control}{shift}); "
+    "not shown for {noun}s like these."
 )
 SHIFT_ALONE = "; the shift alone: half of the gap is {half_gap} instead of {half_gap_control} on average"
 LLM_BY_LLM = (
-    "For each {noun} and technique, by the {noun}'s own trials{goal} (that any “helps” or “harms” among all {k} is "
-    "false has a chance of up to {error} %): {techniques}."
+    "Each {noun} by its own trials{goal} (up to {error} % chance that any “helps” or “harms” of all {k} is false): "
+    "{techniques}."
 )
 ON_EACH = {
     "use": "helps {n}",
@@ -96,35 +91,38 @@ ON_EACH = {
     "equivalent": "makes no difference to {n}",
     "avoid": "harms {n}",
 }
-NONE_OF_EACH = "cannot be told to help or harm any of {n}"
+HARMED = "Harmed, each {noun} by its own trials: {techniques}."
+FEW = "For {whom} only{but} (fewer than {five} {unit}s):"
+OF_FEW = "{label}: {does}."
+NONE_OF_EACH = "is unclear in all {n}"
 OUT_OF_REACH = (
-    "“No difference” (within {margin}) is out of reach for {names}: {unit}s differ so much that the interval is wider "
+    "“No difference” (within {margin}) is out of reach for {names}: {unit}s differ too much, so the interval is wider "
     "than that."
 )
 FOR_ASKED = "For {llm}, its own trials drawn towards the other {noun}s: "
-FOR_FURTHER = "For {llm}, as one more LLM of {vendor}: "
-FOR_NEW = "For {llm}, as an {noun} of a vendor that nobody asked: "
-FOR_ANY = "For {whom}, if it is like those asked: "
+FOR_FURTHER = "For {llm}, not tested, as one more LLM of {vendor}: "
+FOR_NEW = "For {llm}, not tested, as an {noun} of a new vendor: "
+FOR_ANY = "For {whom}, if it is like those tested: "
 NOT_PREDICTED = "What {whom} would gain cannot be predicted: {why}."
 IS_BEST = "{name} is the likeliest to be best (probability {p}{plain}). "
 OF_PLAIN = "; a plain prompt {p}"
 PLAIN_IS_BEST = "a plain prompt is the likeliest to be best (probability {p_plain}), of the techniques {name} ({p}). "
 EXPECTED = (
-    "{name} is better than {control} with probability {p}: expected {goal} {loss} instead of {loss_control}, expected "
-    "gain {gain} (95 % prediction interval {low} to {high})."
+    "{name} beats {control} with probability {p}: expected gain {gain} (95 % prediction interval {low} to {high}), "
+    "{pull} {loss} instead of {loss_control}."
 )
-SIMULATED_SAY_NOTHING = "{llm} was not asked, and simulated respondents say nothing about it."
+SIMULATED_SAY_NOTHING = "{llm} was not tested, and simulated respondents say nothing about it."
 LOSSES = "Losses are {in_percent}roots of mean squares over {over}{besides}, without what noise adds. {measured}."
 PLACEBO = {
-    "better_than_asking_again": "{name} does better than {placebo}, a placebo of neutral turns, by {gain}: "
+    "better_than_asking_again": "{name} does better than the placebo ({placebo}: neutral questions) by {gain}: "
     "{certainty}.",
-    "equivalent": "{placebo}, a placebo of neutral turns, does as well as {name}, which gains {gain} on it.",
-    "worse_than_asking_again": "{name} does worse than {placebo}, a placebo of neutral turns: it gains {gain} on it, "
+    "equivalent": "The placebo ({placebo}: neutral questions) does as well as {name}: {name} gains {gain}.",
+    "worse_than_asking_again": "{name} does worse than the placebo ({placebo}: neutral questions): the gain is {gain}, "
     "{certainty}.",
-    "no_evidence": "{placebo}, a placebo of neutral turns, may do as well as {name}, which gains {gain} on it: the "
-    "data cannot tell whether the content of {name} adds anything.",
-    None: "{placebo}, a placebo of neutral turns, was asked with another prompt than {name}, which gains {gain} on it: "
-    "a confounded comparison, on which nothing is decided.",
+    "no_evidence": "The placebo ({placebo}: neutral questions) may do as well as {name}, which gains {gain}: "
+    "whether the content of {name} adds anything is unclear.",
+    None: "The placebo ({placebo}: neutral questions) has another prompt than {name}, which gains {gain}: the "
+    "comparison is confounded, so nothing is decided on it.",
 }
 ERROR_OF_FAMILY = (
     "Any false use or avoid by {goals}: up to {error} %, over all {k} rows that are decided by it, those against a "
@@ -135,6 +133,7 @@ ERROR_OF_SEVERAL = "Any false use or avoid by {goals}, which lead: up to {error}
 FAMILIES = " ({n} families of decisions were declared, each with {each} %)"
 ERROR_BESIDE = "The other {kind}s add up to {each} % each: up to {total} % over all {n} {kind}s."
 ERROR_OF_EACH = "For each {noun}, any false “helps” or “harms”: up to {each} %{more} by each {kind}."
+FIRST_ANSWER = "{name}'s first answer"
 ASSUMES = "All that if no rare {noun} is far off and gains are not strongly skewed."
 
 
@@ -264,7 +263,15 @@ class Evidence:
 
     def named(self, row):
         """Name the technique of a row, with the goal where several lead."""
-        return row["name"] if len(self.leading) < 2 else f"{row['name']} by {row['goal']}"
+        return row["name"] if len(self.leading) < 2 else f"{row['name']} by {self.called(row['goal'])}"
+
+    def called(self, goal):
+        """Name a goal."""
+        return self.goals[goal].name or goal
+
+    def pull(self, goal):
+        """Name what the loss of a goal is."""
+        return self.goals[goal].pull or goal
 
 
 def advise(evidence, goal=None):
@@ -336,45 +343,133 @@ def notes(evidence, goals):
     if not rows:
         return
     yield _on_losses(evidence, goals)
-    if evidence.prompts:
-        yield APART
     if evidence.biases:
         yield biases.NOT_A_DIFFERENCE
     if decided := [row for row in rows if row["n_comparisons"]]:
         yield _on_gains(evidence, rows, decided)
-    if errors := _on_errors(evidence, goals, leading):
-        yield errors
-    reasons = {cost["reason"] for cost in evidence.costs.values()} - {None}
-    yield from (f"Cost unknown: {in_words(reason)}." for reason in sorted(reasons))
-    if evidence.costs and not reasons:
-        paid = "simulated calls cost nothing; " if evidence.is_simulated else ""
-        yield f"Cost: {paid}mean over LLMs, of all domains of the study."
+    if errors := _errors(evidence, goals, leading):
+        yield " ".join([*errors, ASSUMES.format(noun=evidence.noun)])
+    if cost := _cost(evidence):
+        yield cost
 
 
-def in_brief(sentences, *, of_one_llm=False):
-    """Choose what is said before the evidence is shown: the answer, and what most limits it, each sentence whole.
+def in_brief(evidence, goal=None):
+    """Say below the table of gains what is established and supported, and what most limits it.
 
     Parameters
     ----------
-    sentences : list of dict
-        As `advise` gives them.
-    of_one_llm : bool, optional
-        Whether one LLM is asked about, of which what it would gain comes next.
+    evidence : Evidence
+    goal : str, optional
+        As of `advise`.
+
+    Yields
+    ------
+    str
+    """
+    leading = (goal,) if goal else evidence.leading
+    rows = evidence.of(*leading)
+    yield f"{SIMULATED_FIRST if evidence.is_simulated else ''}{headline(evidence, goal)}"
+    if evidence.sources != ["simulated"] and "simulated" in evidence.sources:
+        yield PARTLY_SIMULATED
+    if rows and evidence.llm and not evidence.of(*leading, own=True):
+        told = list(_predictions(evidence, leading))
+        yield " ".join(told if told and not evidence.is_asked else [f"{_without_own_trials(evidence)}.", *told])
+    else:
+        yield from _own_prompts(evidence, leading)
+    yield from _placebos(evidence, leading, words=("better_than_asking_again", "worse_than_asking_again"))
+    yield from _opposites(evidence, leading)
+    yield from _reversals(evidence, leading, are_withheld=True)
+    yield from _caveats(evidence, leading)
+
+
+def of_few(evidences, goal=None):
+    """Say in one paragraph what techniques do to the LLMs, or the one asked about, where vendors are too few for more.
+
+    Parameters
+    ----------
+    evidences : list of Evidence
+    goal : str, optional
+        As of `advise`.
 
     Returns
     -------
-    list of str
-        The texts, at most `MOST_IN_BRIEF` sentences in all.
+    str
     """
-    foretold = ("prediction",) if of_one_llm else ()
-    order = ("answer", "llm", "size", *foretold, "beside", "each", "placebo", "caveat", "scope")
-    chosen, left = [], MOST_IN_BRIEF
-    for text in (sentence["text"] for about in order for sentence in sentences if sentence["about"] == about):
-        whole = re.split(r"(?<=\.)\s+(?=[A-Z])", text)
-        if left:
-            chosen.append(" ".join(whole[:left]))
-            left -= len(whole[:left])
-    return chosen
+    parts, first = [], evidences[0]
+    counts = {len(evidence.llms) for evidence in evidences}
+    for evidence in evidences:
+        leading, placebos, does = (goal,) if goal else evidence.leading, _placebos_asked(evidence), []
+        rows, own = evidence.of(*leading), evidence.of(*leading, own=True)
+        for sign, column, words in (("+", "n_helped", codes.HELPS), ("−", "n_harmed", codes.HARMS)):
+            told = [row for row in own if row["decision"] in words] if own else [row for row in rows if row[column]]
+            told.sort(key=lambda row: (0 if own else -row[column], row["name"]))
+            names = ["asking again" if row["technique"] in placebos else evidence.named(row) for row in told]
+            numbers = ["" if own else f" {row[column]}" for row in told]
+            if told:
+                does.append(f"{sign} {', '.join(map(''.join, zip(names, numbers, strict=True)))}")
+        place = label(evidence, rows)
+        place += f", {len(evidence.llms)} {evidence.noun}s" if len(counts) > 1 and not own else ""
+        parts.append(OF_FEW.format(label=place, does="; ".join(does) or codes.UNCLEAR))
+    n = f"{counts.pop()} " if len(counts) == 1 else ""
+    is_own = any(evidence.own for evidence in evidences)
+    those = f"this {first.noun}" if n == "1 " else f"these {n}{first.noun}s"
+    but = f", not {first.llm}" if first.llm and not is_own else ""
+    return " ".join([FEW.format(whom=first.llm if is_own else those, but=but, five=FIVE, unit=first.unit), *parts])
+
+
+def is_of_few(evidence, goal=None):
+    """Say whether all that is known of a place is of too few vendors to speak of others.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    goal : str, optional
+        As of `advise`.
+
+    Returns
+    -------
+    bool
+    """
+    rows = evidence.of(*((goal,) if goal else evidence.leading))
+    return bool(rows) and all(row["certainty"] == "too_few_vendors" for row in rows)
+
+
+def why(evidence, goal=None):
+    """Say below the table of all goals what the answer rests on, and what would make it surer.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    goal : str, optional
+        As of `advise`.
+
+    Yields
+    ------
+    str
+    """
+    leading = (goal,) if goal else evidence.leading
+    yield from headlines([evidence], goal, has_sizes=False)
+    yield from _sizes(evidence, leading)
+    yield from _reversals(evidence, leading, are_withheld=True)
+    if told := _why_it_leads(evidence, goal):
+        yield told
+    yield from _lacking(evidence, leading)
+    if harmed := _harmed(evidence, leading):
+        yield harmed
+    if not evidence.llm or evidence.own:
+        yield from _predictions(evidence, leading)
+    yield from _ways_of_counting(evidence, leading)
+    if evidence.of(*leading):
+        yield from _errors(evidence, evidence.goals, leading)[:1]
+    if not any(cost["reason"] for cost in evidence.costs.values()) and (cost := _cost(evidence)):
+        yield cost
+    yield from _caveats(evidence, leading)
+    if any(bias["measured_from"] == "measurement" for bias in evidence.biases):
+        yield f"{biases.DESCRIBED}."
+    yield from _changes(evidence)
+    yield from not_ranked(evidence.rankings)
+    if step := _next_step(evidence, leading, is_brief=True):
+        yield step
 
 
 def verdict(evidence, goal=None):
@@ -401,19 +496,48 @@ def verdict(evidence, goal=None):
     return [_answer(evidence, goal), *beside]
 
 
-def headline(evidence):
-    """Say what to use and what not, and of a measure how large the bias is.
+def headline(evidence, goal=None):
+    """Say in short what is established and supported, and of a measure how large the bias is.
 
     Parameters
     ----------
     evidence : Evidence
+    goal : str, optional
+        As of `advise`.
 
     Returns
     -------
     str
     """
-    size = biases.headline(evidence.biases, evidence.noun) if evidence.biases else None
-    return " ".join(filter(None, [_answer(evidence, None), size]))
+    return next(headlines([evidence], goal))
+
+
+def headlines(evidences, goal=None, *, has_sizes=True):
+    """Say of several places what `headline` says of one, once of those of which it is the same.
+
+    Parameters
+    ----------
+    evidences : list of Evidence
+    goal : str, optional
+        As of `advise`.
+    has_sizes : bool, optional
+        Whether it is said of a measure how large its bias is.
+
+    Yields
+    ------
+    str
+    """
+    places = {}
+    for evidence in evidences:
+        leading = (goal,) if goal else evidence.leading
+        if rows := evidence.of(*leading):
+            told = _sentences(_reach(evidence, rows, is_brief=True), is_begun=True)
+        else:
+            told = f"{_nothing_compared(evidence, leading)}."
+        if evidence.biases and has_sizes:
+            told += f" {biases.headline(evidence.biases, evidence.noun)}"
+        places.setdefault(told, []).append(label(evidence, rows))
+    yield from (f"{listed(labels)}: {told}" for told, labels in places.items())
 
 
 def sorted_by_decision(rows):
@@ -445,29 +569,49 @@ def sorted_by_decision(rows):
 def _answer(evidence, goal):
     leading = (goal,) if goal else evidence.leading
     rows = evidence.of(*leading)
-    label = _label(evidence, rows, goal)
+    place = label(evidence, rows) if goal is None else f"{label(evidence, rows)}, by {evidence.called(goal)}"
     if not rows:
-        return f"{label}: {_nothing_compared(evidence, leading)}."
-    reach = " ".join(f"{_capital(text) if place else text}." for place, text in enumerate(_reach(evidence, rows)))
+        return f"{place}: {_nothing_compared(evidence, leading)}."
+    reach = [*_reach(evidence, rows), *_undecided(rows)]
     if not evidence.llm:
-        return f"{label}: {reach}"
-    own = evidence.of(*leading, own=True)
+        return f"{place}: {_sentences(reach, is_begun=True)}"
+    if own := evidence.of(*leading, own=True):
+        told = f"for {evidence.llm}, by its own trials, {_of_one_llm(evidence, own)}"
+        return f"{place}: {told}. {_sentences(reach)}"
+    return f"{place}: {_without_own_trials(evidence)}; {_sentences(reach, is_begun=True)}"
+
+
+def label(evidence, rows):
+    """Name the domain or paradigm of a place, and the case where there is one alone.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    rows : list of dict
+        What is told of it, as of `Evidence.of`.
+
+    Returns
+    -------
+    str
+    """
+    name = evidence.domain or evidence.paradigm
+    if not rows or any(row["n_cases"] != 1 for row in rows):
+        return name
+    vignettes = list(filter(None, evidence.vignettes))
+    return f"{name} (one case: {vignettes[0]})" if len(vignettes) == 1 and vignettes != [name] else f"{name} (one case)"
+
+
+def _sentences(texts, *, is_begun=False):
+    """Make sentences of texts without their ends; the first one may have begun before."""
+    return " ".join(f"{text if is_begun and not place else _capital(text)}." for place, text in enumerate(texts))
+
+
+def _without_own_trials(evidence):
+    """Say why nothing is said of the LLM that is asked about by its own trials, in a sentence without its end."""
     if not evidence.is_asked:
-        return f"{label}: {evidence.llm} was not asked; {reach}"
-    if not own:
-        why = "it has no baseline" if evidence.llm in evidence.without_baseline else "its trials cannot be compared"
-        return f"{label}: for {evidence.llm} itself there is no evidence, since {why}; {reach}"
-    return f"{label}: for {evidence.llm}, by its own trials, {_of_one_llm(evidence, own)}. {_capital(reach)}"
-
-
-def _label(evidence, rows, goal):
-    """Name the domain or paradigm, the case where there is one alone, and the goal where one was asked for."""
-    label = evidence.domain or evidence.paradigm
-    if rows and all(row["n_cases"] == 1 for row in rows):
-        vignettes = list(filter(None, evidence.vignettes))
-        vignette = f": {vignettes[0]}" if len(vignettes) == 1 else ""
-        label += f" (one case{vignette})"
-    return label if goal is None else f"{label}, by {goal}"
+        return f"{evidence.llm} was not tested"
+    reason = "it has no baseline" if evidence.llm in evidence.without_baseline else "its trials cannot be compared"
+    return f"for {evidence.llm} itself all is unclear, since {reason}"
 
 
 def _nothing_compared(evidence, leading):
@@ -476,11 +620,11 @@ def _nothing_compared(evidence, leading):
     if evidence.biases and not rows:
         return "no technique was asked" if leading else f"{biases.DESCRIBED[0].lower()}{biases.DESCRIBED[1:]}"
     reasons = {code for row in rows or evidence.rankings for code in codes_of(row)} & set(codes.REASONS)
-    return f"no evidence on any technique: {in_words('; '.join(sorted(reasons)) or 'nothing_to_rank')}"
+    return f"unclear of every technique: {in_words('; '.join(sorted(reasons)) or 'nothing_to_rank')}"
 
 
-def _reach(evidence, rows):
-    """Yield what is established for others, what is supported, and what is open, in sentences without their ends."""
+def _reach(evidence, rows, *, is_brief=False):
+    """Yield what is established for others and what is supported, in sentences without their ends."""
     if all(row["certainty"] == "too_few_vendors" for row in rows):
         yield _too_few(evidence, rows)
         return
@@ -488,22 +632,32 @@ def _reach(evidence, rows):
 
     def chosen(*certainties, others=False):
         words = {word: [row for row in by[word] if (row["certainty"] in certainties) != others] for word in by}
-        return _phrase(evidence, rows, words)
+        return _phrase(evidence, rows, words, is_beside=is_brief)
 
     phrase, hanging = chosen("established"), chosen(HANGS)
     supported = chosen("established", HANGS, others=True)
-    yield (ESTABLISHED if phrase else NOTHING).format(noun=evidence.noun, phrase=phrase)
+    is_alone = is_brief and supported and not phrase
+    if not is_alone:
+        yield (ESTABLISHED if phrase else NOTHING).format(noun=evidence.noun, phrase=phrase)
     if not any(row["control"] == codes.CONTROL for row in by["use"]) and not by["either"]:
         measures = dict.fromkeys(evidence.words(row).measures for row in rows)
-        yield NONE_BEATS.format(where=f" in {next(iter(measures))}" if len(measures) == 1 else "")
+        yield NONE_BEATS.format(where=f" in {next(iter(measures))}" if len(measures) == 1 and not is_brief else "")
     if supported:
-        yield SUPPORTED.format(unit=evidence.unit, q=max(row["n_vendors"] for row in rows), phrase=supported)
+        yield (SUPPORTED_ALONE if is_alone else SUPPORTED).format(
+            unit=evidence.unit, q=max(row["n_vendors"] for row in rows), phrase=supported
+        )
     if hanging:
         yield HANGING.format(phrase=hanging)
     if by["withheld"]:
         turn, are = ("turn", "are") if by["withheld"][1:] else ("turns", "is")
         yield f"{_names(by['withheld'])} {turn} the bias round, and {are} not recommended"
-    if undecided := by["no_evidence"] + by[None]:
+
+
+def _undecided(rows):
+    """Yield of what nothing is decided, unless that is of too few vendors, in a sentence without its end."""
+    by = sorted_by_decision(rows)
+    undecided = by["no_evidence"] + by[None]
+    if undecided and any(row["certainty"] != "too_few_vendors" for row in rows):
         yield UNDECIDED.format(names=_names(undecided))
 
 
@@ -514,11 +668,11 @@ def _too_few(evidence, rows):
     if evidence.unit != "vendor":
         was = f"{noun} was" if n == 1 else f"{noun}s were"
         return TOO_FEW_OF_A_KIND.format(noun=noun, n="one" if n == 1 else n, was=was, five=FIVE)
-    those = f"{n} {noun}s asked"
+    those = f"{n} {noun}s tested"
     if most["n_llms"] == 1:
         return ONE_COMPARED.format(noun=noun, n=n, five=FIVE) if n > 1 else ONE_ASKED.format(noun=noun, five=FIVE)
     if most["n_llms"] < n:
-        those = f"{most['n_llms']} of the {n} {noun}s asked that can be compared"
+        those = f"{most['n_llms']} of the {n} {noun}s tested that can be compared"
     compared = {row["llm"] for row in evidence.of_llms if row["gain"] is not None} or set(evidence.llms)
     names = sorted({evidence.vendors[llm] for llm in compared if llm in evidence.vendors})
     vendors = "one vendor" if q == 1 else f"{q} vendors"
@@ -587,17 +741,17 @@ def _of_one_llm(evidence, rows):
     if perhaps:
         parts.append(f"{_names(perhaps)} {'gain' if perhaps[1:] else 'gains'}, perhaps by asking again alone")
     if undecided := [row for row in undecided if row not in perhaps]:
-        parts.append(f"of {_names(undecided)} it cannot be told")
+        parts.append(f"unclear: {_names(undecided)}")
     return "; ".join(parts)
 
 
 def _used(evidence, row):
-    """Name a technique to use, with what it is held against where that is no plain prompt."""
-    return row["name"] if row["control"] == codes.CONTROL else f"{row['name']} (against {_control(row)})"
+    """Name a technique to use, with its control where that is no plain prompt."""
+    return row["name"] if row["control"] == codes.CONTROL else f"{row['name']} (compared with {_control(row)})"
 
 
 def _plain(evidence, row):
-    """Return the row that holds a technique with a control of its own against a plain prompt."""
+    """Return the row that compares a technique with a control of its own with a plain prompt."""
     rows = evidence.among(evidence.own if row.get("llm") else evidence.places, row["goal"], comparison="confounded")
     return next((other for other in rows if other["technique"] == row["technique"]), None)
 
@@ -610,11 +764,12 @@ def _own_prompts(evidence, leading):
             words = evidence.words(row)
             yield BESIDE_PLAIN.format(
                 name=row["name"],
-                goal=row["goal"],
-                loss=words.amount(row["loss"]),
-                loss_control=words.number(row["loss_control"]),
+                pull=evidence.pull(row["goal"]),
+                control=_control(row),
+                loss=words.number(row["loss"]),
+                loss_control=words.amount(row["loss_control"]),
                 less=LESS if plain["loss_control"] < row["loss"] else "",
-                plain=words.amount(plain["loss_control"]),
+                plain=words.number(plain["loss_control"]),
             )
 
 
@@ -629,9 +784,19 @@ def _llm_by_llm(evidence, leading):
         told = [f"{name} {_on_each(of_technique)}" for name, of_technique in techniques.items()]
         if told:
             yield LLM_BY_LLM.format(
-                noun=evidence.noun, goal=f", by {goal}" if len(leading) > 1 else "", error=ERROR,
+                noun=evidence.noun, goal=f", by {evidence.called(goal)}" if len(leading) > 1 else "", error=ERROR,
                 k=max(row["n_comparisons"] or 0 for row in rows), techniques="; ".join(told),
             )  # fmt: skip
+
+
+def _harmed(evidence, leading):
+    """Name the LLMs that each technique harms, each by its own trials."""
+    techniques = {}
+    for row in () if evidence.own else evidence.among(evidence.of_llms, *leading):
+        if row["decision"] == "avoid":
+            techniques.setdefault(evidence.named(row), []).append(row["llm"].rsplit("/", 1)[-1])
+    told = "; ".join(f"{name}: {', '.join(sorted(llms))}" for name, llms in techniques.items())
+    return HARMED.format(noun=evidence.noun, techniques=told) if told else None
 
 
 def _on_each(rows):
@@ -652,9 +817,9 @@ def _why_it_leads(evidence, goal):
     unsaid = [vignette for vignette, text in differing.items() if text.startswith(NOBODY_SAID)]
     told = [f"{vignette}: {text}" for vignette, text in differing.items() if vignette not in unsaid]
     sentence = LEADS["differs" if told else "unsaid" if unsaid else "same"].format(
-        goal=listed(evidence.leading), differs="; ".join(told), vignettes=listed(unsaid or [""])
+        goal=listed(map(evidence.called, evidence.leading)), differs="; ".join(told), vignettes=listed(unsaid or [""])
     )
-    other = "" if goal in (None, *evidence.leading) else LEADS["other"].format(other=goal)
+    other = "" if goal in (None, *evidence.leading) else LEADS["other"].format(other=evidence.called(goal))
     return _capital(f"{other}{sentence}")
 
 
@@ -689,18 +854,19 @@ def _establishing(evidence, leading):
 
 
 def _seen(evidence, goals):
-    """Say what is seen over the LLMs asked, and not shown over their vendors."""
+    """Say what is seen over the LLMs tested, and not shown over their vendors."""
     placebos = _placebos_asked(evidence)
     for row in () if evidence.own else evidence.of(*goals):
         words = evidence.words(row)
         effect = {"use": words.better, "avoid": words.worse}.get(row["decision_llms"])
         is_limited = row["certainty"] == "withheld" or "not_shown_over_placebo" in codes_of(row)
         if row["decision"] == "no_evidence" and effect and not is_limited:
-            placebo = " (asking again in neutral turns)" if row["technique"] in placebos else ""
+            placebo = " (the placebo: neutral questions)" if row["technique"] in placebos else ""
             told = SEEN if evidence.unit == "vendor" and row["n_vendors"] < row["n_llms"] else SEEN_OF_ALL
             loss, loss_control = _over_llms(evidence, row)
             yield told.format(
-                name=row["name"], placebo=placebo, effect=effect, n=row["n_llms"], noun=evidence.noun, goal=row["goal"],
+                name=row["name"], placebo=placebo, effect=effect, n=row["n_llms"], noun=evidence.noun,
+                pull=evidence.pull(row["goal"]),
                 loss=words.amount(loss), loss_control=words.number(loss_control), q=row["n_vendors"],
                 shift=_shift_alone(evidence, row),
             )  # fmt: skip
@@ -730,7 +896,7 @@ def _shift_alone(evidence, row):
 
 
 def _placebos_asked(evidence):
-    """Return the techniques that others are held against as placebos."""
+    """Return the techniques that others are compared with as placebos."""
     return {row["control"] for row in evidence.places if row["comparison"] == "placebo"}
 
 
@@ -753,8 +919,8 @@ def _on_losses(evidence, goals):
     rows = [row for row in evidence.places if row["goal"] in goals and row["gain"] is not None]
     squared = {row["goal"] for row in rows if row["gain_squared"] is not None}
     means = [goal for goal in goals if goal in {row["goal"] for row in rows} - squared]
-    besides = f" ({listed(means)}: means)" if means else ""
-    measured = "; ".join(f"{goal}: {evidence.goals[goal].measures}" for goal in goals)
+    besides = f" ({listed(map(evidence.called, means))}: means)" if means else ""
+    measured = "; ".join(f"{evidence.called(goal)}: {evidence.goals[goal].measures}" for goal in goals)
     return LOSSES.format(in_percent=in_percent, over=over, besides=besides, measured=measured)
 
 
@@ -780,13 +946,12 @@ def _on_gains(evidence, rows, decided):
     return (
         "gain: by how much the loss is smaller than that of the control, so that it ends at the whole loss; "
         f"{interval}; no difference: within {evidence.words(first).amount(first['margin'], 'g')}. "
-        f"{best}{model}Trials compared: its own and its control's. A name after vs is what a technique is held against "
-        "instead of a plain prompt."
+        f"{best}{model}A name after vs is the control, where that is no plain prompt."
     )
 
 
-def _on_errors(evidence, goals, leading):
-    """Say how probable any false decision is, of all rows that are printed as decisions; nothing where none is."""
+def _errors(evidence, goals, leading):
+    """Say how probable any false decision is, of all rows that are printed as decisions; none where nothing is."""
     rows = [row for row in evidence.places if row["goal"] in goals and row["n_comparisons"]]
     rows = [row for row in rows if row["certainty"] not in (None, "too_few_vendors")]
     # contrasts of arms of one measure share an error, goals have one each
@@ -800,9 +965,10 @@ def _on_errors(evidence, goals, leading):
     told = {"error": ERROR * most, "families": FAMILIES.format(n=most, each=ERROR) if most > 1 else ""}
     if rows and len(first) > 1:
         total = ERROR * sum(n_families[family] for family in first)
-        texts.append(ERROR_OF_SEVERAL.format(goals=listed(leading), total=total, **told))
+        texts.append(ERROR_OF_SEVERAL.format(goals=listed(map(evidence.called, leading)), total=total, **told))
     elif rows:
-        goal = f"{leading[0]}, which leads" if len(goals) > len(leading) == 1 else listed(leading)
+        goal = listed(map(evidence.called, leading))
+        goal = f"{goal}, which leads" if len(goals) > len(leading) == 1 else goal
         k = max((row["n_comparisons"] for row in rows if row["goal"] in leading), default=0)
         texts.append((ERROR_OF_FAMILY if k > 1 else ERROR_OF_ONE).format(goals=goal, k=k, **told))
     if rows and len(n_families) > len(first):
@@ -811,7 +977,7 @@ def _on_errors(evidence, goals, leading):
         texts.append(ERROR_BESIDE.format(kind=kind, each=each, total=total, n=len(n_families)))
     if evidence.of_llms:
         texts.append(ERROR_OF_EACH.format(noun=evidence.noun, each=ERROR, kind=kind, more=" more" if rows else ""))
-    return " ".join([*texts, ASSUMES.format(noun=evidence.noun)]) if texts else None
+    return texts
 
 
 def _sizes(evidence, leading):
@@ -822,8 +988,8 @@ def _sizes(evidence, leading):
     for row in plain if evidence.base else ():
         if row["loss"] is not None:
             yield (
-                f"With a plain prompt, {row['goal']} is {row['loss']:.1f} % of the mean answer in {evidence.base} "
-                f"({evidence.words(row).measures})."
+                f"With a plain prompt, {evidence.pull(row['goal'])} is {row['loss']:.1f} % of the mean answer in "
+                f"{evidence.base} ({evidence.words(row).measures})."
             )
 
 
@@ -842,7 +1008,10 @@ def _goals(evidence, leading):
         if any(used)
         else f"No {kind} says to use any technique"
     )
-    phrases = (f"By {goal} ({evidence.goals[goal].measures}): {_in_short(evidence, rows[goal])}" for goal in others)
+    phrases = (
+        f"By {evidence.called(goal)} ({evidence.goals[goal].measures}): {_in_short(evidence, rows[goal])}"
+        for goal in others
+    )
     return ". ".join([agreement, *phrases]) + "."
 
 
@@ -858,18 +1027,18 @@ def _in_short(evidence, rows):
     if by["withheld"]:
         parts.append(f"{_names(by['withheld'])} {'turn' if by['withheld'][1:] else 'turns'} the bias round")
     if undecided := by["no_evidence"] + by[None]:
-        parts.append(f"no evidence on {_names(undecided)}")
+        parts.append(f"unclear: {_names(undecided)}")
     return "; ".join(parts)
 
 
 def _opposites(evidence, leading):
     """Name the techniques that one goal is for and another against."""
     is_own = bool(evidence.of(*leading, own=True))
-    whom = f"For {evidence.llm}" if is_own else f"For other {evidence.noun}s"
+    whom = f"For {evidence.llm}" if is_own else f"For {evidence.noun}s like these"
     by_name = {}
     for row in evidence.of(*dict.fromkeys((*leading, *evidence.goals)), own=is_own):
         effect = {"use": "use", "helps_its_own_prompt": "use", "avoid": "avoid"}.get(row["decision"])
-        by_name.setdefault(row["name"], {}).setdefault(effect, []).append(row["goal"])
+        by_name.setdefault(row["name"], {}).setdefault(effect, []).append(evidence.called(row["goal"]))
     both = [(name, by) for name, by in by_name.items() if {"use", "avoid"} <= by.keys()]
     if both:
         each = (f"{name} helps by {listed(by['use'])} and harms by {listed(by['avoid'])}" for name, by in both)
@@ -903,9 +1072,9 @@ def _counts(evidence, leading):
         if row["decision"] in (*codes.HELPS, *codes.HARMS):
             of_whom = "" if row["control"] == codes.CONTROL else f" of {_control(row)}"
             if plain := of_whom and _plain(evidence, row):
-                of_whom += f" ({words.number(plain['loss_control'])} with a plain prompt, whose wording is another)"
+                of_whom += f" ({words.number(plain['loss_control'])} with a plain prompt, which has other words)"
             yield (
-                f"{row['name']}: {gained}; {row['goal']} is {words.amount(row['loss'])} instead of "
+                f"{row['name']}: {gained}; {evidence.pull(row['goal'])} is {words.amount(row['loss'])} instead of "
                 f"{words.number(row['loss_control'])}{of_whom}, gain {_gain(evidence, row)}. "
                 f"{_capital(codes.CERTAINTY[row['certainty']].replace('LLM', evidence.noun))}."
             )
@@ -939,7 +1108,7 @@ def _above_the_loss(evidence, goals):
             f"{row['name']} (up to {words.number(row['gain_high'])} of {words.amount(row['loss_control'])})"
             for row in of_goal
         ]
-        phrases.append(f"by {goal} {listed(ends)}")
+        phrases.append(f"by {evidence.called(goal)} {listed(ends)}")
     return f"{codes.ABOVE_THE_LOSS}: {'; '.join(phrases)}." if phrases else None
 
 
@@ -958,26 +1127,26 @@ def _own_controls(evidence, leading):
     for row in evidence.of(*leading):
         if row["control"] == codes.CONTROL:
             continue
-        sentence = f"{row['name']} is held against {_control(row)}, since its prompt differs from that of the others."
+        sentence = f"{row['name']} is compared with {_control(row)}, since its prompt differs from that of the others."
         if comparison := _plain(evidence, row):
             sentence += (
-                f" Held against a plain prompt it gains {_gain(evidence, comparison)}: a "
-                "confounded comparison, on which nothing is decided."
+                f" Compared with a plain prompt {row['name']} gains {_gain(evidence, comparison)}: the "
+                "comparison is confounded, so nothing is decided on it."
             )
             if has_rivals(evidence.of(*leading)):
                 sentence += " Its P(best) is against a plain prompt, as that of the others."
         yield sentence
 
 
-def _placebos(evidence, leading):
-    """Say what techniques do on a placebo, where that is decided or they gain on their control."""
+def _placebos(evidence, leading, words=tuple(PLACEBO)):
+    """Say what techniques do on a placebo, where that is decided in these words or they gain on their control."""
     gains = {
         row["technique"] for row in evidence.of(*leading)
         if row["decision"] in ("use", "helps_its_own_prompt") or "not_shown_over_placebo" in codes_of(row)
     }  # fmt: skip
     for row in evidence.of(*leading, comparison="placebo"):
         is_told = row["technique"] in gains or row["decision"] in codes.DECIDED
-        if is_told and row["gain"] is not None:
+        if is_told and row["gain"] is not None and row["decision"] in words:
             names = {"name": row["name"], "placebo": row["control_name"]}
             certainty = codes.CERTAINTY.get(row["certainty"], "").replace("LLM", evidence.noun)
             yield PLACEBO[row["decision"]].format(**names, gain=_gain(evidence, row), certainty=certainty)
@@ -1014,9 +1183,11 @@ def _prediction(evidence, goal, predictions, of_none):
             plain="" if plain is None else OF_PLAIN.format(p=probability(plain)), p_plain=probability(plain),
         )  # fmt: skip
     low, high = (words.number(best[end]) for end in ("gain_low", "gain_high"))
+    is_plain = best["control"] == codes.CONTROL
     return start + EXPECTED.format(
-        name=best["name"], control="a plain prompt" if best["control"] == codes.CONTROL else "its own first answers",
-        p=probability(best["p_better_than_control"]), goal=goal, loss=words.amount(best["expected_loss"]),
+        name=best["name"], control="a plain prompt" if is_plain else FIRST_ANSWER.format(name=best["name"]),
+        p=probability(best["p_better_than_control"]), pull=evidence.pull(goal),
+        loss=words.amount(best["expected_loss"]),
         loss_control=words.number(best["expected_loss"] + best["gain"]), gain=words.amount(best["gain"]), low=low,
         high=high,
     )  # fmt: skip
@@ -1026,7 +1197,7 @@ def _scope(evidence, leading):
     rows, noun, n = evidence.of(*leading), evidence.noun, len(evidence.llms)
     if not rows or not n:
         return None
-    those = f"the {n} {noun}s asked" if n > 1 else f"the one {noun} asked"
+    those = f"these {n} {noun}s" if n > 1 else f"this one {noun}"
     if all(row["certainty"] == "too_few_vendors" for row in rows):
         text = f"Do not generalise beyond {those}: {listed(evidence.llms)}."
     else:
@@ -1071,6 +1242,18 @@ def _caveats(evidence, leading):
             yield text.format(names=listed(names))
 
 
+def _cost(evidence):
+    """Say what a thousand decisions cost, or why that is not known."""
+    reasons = {cost["reason"] for cost in evidence.costs.values()} - {None}
+    if reasons or not evidence.costs:
+        return f"Cost unknown: {in_words('; '.join(sorted(reasons)))}." if reasons else None
+    if evidence.is_simulated:
+        return "Cost: simulated calls cost nothing."
+    names = {row["technique"]: row["name"] for row in evidence.places}
+    each = (f"{names[technique]} {cost['cost_usd_per_1000']:,.2f}" for technique, cost in evidence.costs.items())
+    return f"USD per 1,000 decisions, mean over LLMs and all domains of the study: {', '.join(each)}."
+
+
 def _cheapest(evidence, leading):
     """Say which of the techniques to use costs least, where that is not the first of them."""
     used = [row for row in evidence.of(*leading) if row["decision"] == "use"]
@@ -1083,8 +1266,11 @@ def _cheapest(evidence, leading):
     return f"{least} costs least of these ({costs[least]:,.2f} instead of {costs[first]:,.2f} USD per 1,000 decisions)."
 
 
-def _next_step(evidence, leading):
-    """Say how many more LLMs or trials would settle what is open, and which command writes the study that asks them."""
+def _next_step(evidence, leading, *, is_brief=False):
+    """Say how many more LLMs or trials would settle what is open, and which command writes the study that asks them.
+
+    In brief it is only said which number of vendors has a chance of a half.
+    """
     rows, placebos = (row for row in evidence.places if row["goal"] in leading), _placebos_asked(evidence)
     names = {
         (row["technique"], row["control"], row["goal"]): f"asking again ({evidence.named(row)})"
@@ -1096,8 +1282,11 @@ def _next_step(evidence, leading):
     def compared(row):
         return row["technique_a"], row["technique_b"], row["goal"]
 
+    steps = [row for row in evidence.next_steps if compared(row) in names]
+    if is_brief:
+        steps = likeliest_to_settle(steps)
     sentence = settling(
-        [row for row in evidence.next_steps if compared(row) in names],
+        steps,
         lambda row: names[compared(row)],
         evidence.noun,
         evidence.unit,
@@ -1116,7 +1305,8 @@ def _gain(evidence, row):
 
 
 def _control(row):
-    return "its own first answers" if row["control"] == f"{row['technique']}_initial" else row["control_name"]
+    is_own = row["control"] == f"{row['technique']}_initial"
+    return FIRST_ANSWER.format(name=row["name"]) if is_own else row["control_name"]
 
 
 def _kind(evidence):

@@ -118,7 +118,7 @@ def _sentence(bias, noun):
     statement = f"{statement} (95 % interval{of_what} {_bounds(bias)})"
     if bias["arm_b"] is None:
         return f"{statement}, for {_like(bias, noun)}.{_of_items(bias)}"
-    shows = "there is a bias" if _is_shown(bias) else "the data cannot tell it from no bias"
+    shows = "there is a bias" if _is_shown(bias) else "unclear whether there is a bias"
     return f"{statement}: {shows}, for {_like(bias, noun)}.{_by_chance(bias)}{_of_items(bias)}"
 
 
@@ -162,15 +162,15 @@ def _of_items(bias):
 def _like(bias, noun):
     """Say of whom an interval speaks."""
     if bias["llm"]:
-        return f"{bias['llm']} and items like the {bias['n_items']} asked"
-    return f"{noun}s and items like those asked ({bias['n_llms']} {noun}s, {bias['n_items']} items)"
+        return f"{bias['llm']} and items like the {bias['n_items']} tested"
+    return f"{noun}s and items like these ({bias['n_llms']} {noun}s, {bias['n_items']} items)"
 
 
 def _unsure(bias, noun):
     """Say why the mean over LLMs has no interval."""
     n_llms = bias["n_llms"]
     return {
-        "too_few_llms": f"only {n_llms} {noun}{' was' if n_llms == 1 else 's were'} asked (five are needed)",
-        "one_item": "only one item was asked in an arm",
+        "too_few_llms": f"only {n_llms} {noun}{' was' if n_llms == 1 else 's were'} tested (five are needed)",
+        "one_item": "only one item was tested in an arm",
         "zero_variance": f"the answers of all {noun}s on all items are alike",
     }[codes_of(bias)[0]]

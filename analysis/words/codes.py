@@ -4,12 +4,14 @@ from shlex import quote
 from typing import NamedTuple
 
 CONTROL = "no_technique"
+POINTS = "points"
 
 
 class Goal(NamedTuple):
     """A goal in words: its unit, what its loss measures, and what a better and a worse technique do to answers.
 
-    A loss times `scale` is in the unit, and is written in the form `form`.
+    A loss times `scale` is in the unit, and is written in the form `form`. A reader sees the goal as `name` and its
+    loss as `pull`; a goal that a study names itself has neither, and is called as it is there.
     """
 
     unit: str
@@ -19,6 +21,13 @@ class Goal(NamedTuple):
     leads: bool = False
     scale: float = 1
     form: str = ".1f"
+    name: str | None = None
+    pull: str | None = None
+
+    @property
+    def spoken_unit(self):
+        """The unit as sentences and tables have it."""
+        return POINTS if self.unit == "pp" else self.unit
 
     def number(self, value, form=None):
         """Write a loss or gain."""
@@ -26,7 +35,7 @@ class Goal(NamedTuple):
 
     def amount(self, value, form=None):
         """Write a loss or gain with its unit."""
-        return f"{self.number(value, form)} {self.unit}".rstrip()
+        return f"{self.number(value, form)} {self.spoken_unit}".rstrip()
 
     def signed(self, value):
         """Write a gain with its sign."""
@@ -39,18 +48,26 @@ GOALS = {
         "how far average answers to anchors lie from unanchored ones",
         "anchored answers lie nearer to unanchored ones",
         "anchored answers lie farther from unanchored ones",
+        name="average answer",
+        pull="pull on the average answer",
     ),
     "gap": Goal(
         "pp",
         "how far high and low anchors pull answers apart",
         "high and low anchors pull answers less far apart",
         "high and low anchors pull answers farther apart",
+        name="high–low gap",
+        pull="high–low gap",
     ),
     "error": Goal(
-        "%", "how far off a single answer is", "single answers are less far off", "single answers are farther off"
+        "%",
+        "how far off a single answer is",
+        "single answers are less far off",
+        "single answers are farther off",
+        name="single answer",
+        pull="pull on a single answer",
     ),
 }
-NAMES_OF_GOALS = {"displacement": "Average answer", "gap": "High\N{EN DASH}low gap", "error": "Single answer"}
 # the paradigm that a study asks which names none
 DEFAULT = "anchoring"
 SHIPPED = {DEFAULT: GOALS}
@@ -109,6 +126,7 @@ def _goal_in_words(pairs, distance_of, base):
     )
 
 
+UNCLEAR = "unclear"
 DECISIONS = {
     "use": "use",
     "helps_its_own_prompt": "helps its own prompt",
@@ -117,7 +135,7 @@ DECISIONS = {
     "worse_than_asking_again": "worse than asking again",
     "avoid": "avoid",
     "equivalent": "no difference",
-    "no_evidence": "no evidence",
+    "no_evidence": UNCLEAR,
     None: "none",
 }
 # what a technique does to the one LLM that a decision is about
@@ -129,8 +147,19 @@ OF_AN_LLM = {
     "worse_than_asking_again": "worse than asking again",
     "avoid": "harms",
     "equivalent": "no difference",
-    "no_evidence": "cannot be told",
+    "no_evidence": UNCLEAR,
     None: "none",
+}
+# how a terminal draws a gain and its interval
+MARKS = {
+    "decided": ("●", "the gain, where something is decided"),
+    "open": ("○", "the gain, where it is unclear"),
+    "interval": (
+        "├─┤",
+        "95 % interval, for all rows of a study, domain and goal at once; of one LLM, for all LLMs and techniques",
+    ),
+    "none": ("│", "no gain: as much pull as the control"),
+    "beyond": ("◄ ►", "the interval leaves the scale"),
 }
 PERHAPS_ASKING_AGAIN = "perhaps asking again"  # gains on a plain prompt, and is not shown to on a placebo
 HELPS = ("use", "helps_its_own_prompt", "asking_again_helps", "better_than_asking_again")
@@ -138,11 +167,11 @@ HARMS = ("avoid", "worse_than_asking_again")
 DECIDED = (*HELPS, *HARMS, "equivalent")
 CERTAINTY = {
     "one_llm": "said of this LLM alone, by its own trials",
-    "too_few_vendors": "the LLMs asked are of fewer than five vendors, too few to speak of others",
+    "too_few_vendors": "the LLMs tested are of fewer than five vendors, too few to speak of others",
     "contradicted_elsewhere": "another domain, measure or comparison of arms of the study says the opposite",
     "hangs_on_suspect_rows": "decided with answers that the gate doubts, and another decision without them",
-    "established": "established for other LLMs",
-    "supported": "supported for other LLMs, not established",
+    "established": "established for LLMs like these",
+    "supported": "supported for LLMs like these, not established",
     "withheld": "what it does is seen, and a decision is withheld for the reason given below",
     "no_evidence": "the data cannot separate help from harm",
 }
@@ -157,9 +186,9 @@ WHY_COUNTED = {
 }
 REASONS = {
     "too_few_llms": "fewer than five LLMs were asked",
-    "too_few_vendors": "the LLMs asked are of fewer than five vendors",
+    "too_few_vendors": "the LLMs tested are of fewer than five vendors",
     "one_llm": "the trials of one LLM say little about another",
-    "one_vendor": "the LLMs asked are of one vendor, which says nothing of another",
+    "one_vendor": "the LLMs tested are of one vendor, which says nothing of another",
     "zero_variance": "all its answers are the same, so that chance cannot be told from effect",
     "no_variance": "all answers of a cell are the same, so that nothing is sure of this LLM",
     "no_variance_to_correct": "some answers never vary, so that their noise could not be taken off the loss",
@@ -174,12 +203,12 @@ REASONS = {
     "attrition_could_change": "missing answers could change the decision",
     "reading_would_change": "the recorded numbers, not those of the texts, would change the decision",
     "hangs_on_suspect_rows": "without the answers that the gate doubts the decision would be another",
-    "confounded_prompt": "the two were asked with different prompts",
-    "own_control": "it is held against its own first answers, since its prompt differs from that of the others",
-    "before_after": "it is held against its own first answers, which come before it in the same trials",
-    "placebo_not_asked": "no placebo of neutral turns was asked beside it",
+    "confounded_prompt": "the two had different prompts",
+    "own_control": "it is compared with its own first answer, since its prompt differs from that of the others",
+    "before_after": "it is compared with its own first answer, which comes before it in the same trials",
+    "placebo_not_asked": "no placebo (neutral questions) was asked beside it",
     "part_of_use": "whether it gains on a placebo is part of whether that is called use, and no decision by itself",
-    "not_shown_over_placebo": "it gains on a plain prompt, and is not shown to gain on a placebo of neutral turns",
+    "not_shown_over_placebo": "it gains on a plain prompt, and is not shown to gain on the placebo (neutral questions)",
     "family_not_frozen": "what would be decided was not fixed before the first answer",
     "family_changed": "what would be decided was changed after it had been fixed",
     "outside_the_family": "more is decided than was fixed before the first answer, or by another margin",
@@ -203,30 +232,30 @@ REASONS = {
 }
 ALL_REASONS = REASONS | {
     "bias_reversed": "it surely turns the bias of some LLM round, by more than it was",
-    "control": "it is what the others are held against",
+    "control": "the others are compared with it",
     "no_spread_to_change": "there is next to no spread to change",
     "not_ranked": "it is not ranked",
-    "placebo": "held against a placebo of neutral turns",
+    "placebo": "compared with the placebo (neutral questions)",
 }
 NO_REASON = "no reason is given"
 CAVEATS = {
-    "placebo_not_asked": "No placebo of neutral turns was asked beside {names}: turns alone might do as much.",
+    "placebo_not_asked": "No placebo was asked beside {names}: asking again might do as much.",
     "gap_shrinks_with_level": (
         "With {names} answers are surely lower, and high and low ones are not surely nearer by a factor: the lower "
         "level alone may make the gap smaller."
     ),
     "llms_differ": "{names} surely moves some LLM by more than the margin, so it is not called no difference.",
     "attrition_could_reverse": "Missing answers could reverse what is said of {names}.",
-    "attrition_could_change": "Had every trial been answered, the decision on {names} could be another.",
-    "reading_would_change": "With the recorded numbers, not those of the texts, {names} would be judged otherwise.",
+    "attrition_could_change": "Missing answers could change the decision on {names}.",
+    "reading_would_change": "The recorded numbers, not those of the texts, would change the decision on {names}.",
     "hangs_on_suspect_rows": (
-        "Without the answers that the gate doubts (`bais check` says which), {names} would be judged otherwise."
+        "Without the answers that the gate doubts (`bais check` says which) the decision on {names} would be another."
     ),
     "baseline_below_10": "Left out of {names}: LLMs with fewer than 10 unanchored answers.",
     "item_baseline_below_10": "Left out of {names}: items with fewer than 10 unanchored answers of an LLM.",
     "baseline_near_0": "Left out of {names}: LLMs whose unanchored answers may as well be 0 on average.",
     "baseline_below_30": "Some LLMs have fewer than 30 unanchored answers, which makes {names} uncertain in them.",
-    "confounded_prompt": "{names} and what they are held against were asked with different prompts.",
+    "confounded_prompt": "{names} and their controls had different prompts.",
     "judge_errors_counted": (
         "What judges get wrong is in {names}: their errors add changes where there are none, and make gains look "
         "smaller."
@@ -238,16 +267,16 @@ CAVEATS = {
 BARRING = ("reading_would_change", "hangs_on_suspect_rows", "judge_errors_counted", "bias_moved", "llms_differ")
 # what a decision lacks to be established, by the code of its row; those of several techniques name them
 LACKS = {
-    "family_not_frozen": "what would be decided was not fixed before the first answer",
-    "family_changed": "what would be decided was changed after it had been fixed",
-    "outside_the_family": "more is decided than was fixed before the first answer, or by another margin",
-    "one_case": "all answers are on one case",
-    "before_after": "first and last answers are of the same trials, so that asking again alone might do it ({names})",
-    "attrition_could_reverse": "missing answers could reverse what is said of {names}",
-    "attrition_could_change": "missing answers could change what is said of {names}",
-    "reading_would_change": "the recorded numbers, not those of the texts, would change what is said of {names}",
-    "hangs_on_suspect_rows": "without the answers that the gate doubts, what is said of {names} would be another",
-    "contradicted_elsewhere": "another domain, measure or comparison of arms says the opposite of {names}",
+    "family_not_frozen": "not fixed before the first answer",
+    "family_changed": "changed after it had been fixed",
+    "outside_the_family": "more is decided than was fixed, or by another margin",
+    "one_case": "one case only",
+    "before_after": "first and last answer share a trial, so asking again might do it ({names})",
+    "attrition_could_reverse": "missing answers could reverse it ({names})",
+    "attrition_could_change": "missing answers could change it ({names})",
+    "reading_would_change": "the recorded numbers, not those of the texts, would change it ({names})",
+    "hangs_on_suspect_rows": "without the answers that the gate doubts it would be another ({names})",
+    "contradicted_elsewhere": "another domain, measure or comparison of arms says the opposite ({names})",
 }
 EITHER = "helps in one comparison and harms in another"
 ABOVE_THE_LOSS = (
@@ -265,7 +294,7 @@ COUNTED = {
     "vendor_left_out": "without the LLMs of {}",
 }
 WAYS, LEFT_OUT = "{n} of {of} ways of counting", "{n} of {of} that leave out an LLM or a vendor"
-LEFT_OUT_OF_FIVE = "{n} of {of} that leave out an LLM (none leaves out a vendor: of five, four decide nothing)"
+LEFT_OUT_OF_FIVE = "{n} of {of} that leave out an LLM (no vendor can be left out of five)"
 ANOTHER = "another {}"
 TURNED_TO = {"reparsed": "texts'", "least_gain": "the worst for it", "most_gain": "the best for it"}
 

@@ -10,19 +10,19 @@ LABELS = {
     "worse_than_asking_again": "WORSE THAN ASKING AGAIN",
     "avoid": "AVOID",
     "equivalent": "EQUIVALENT",
-    "no_evidence": "NO EVIDENCE",
+    "no_evidence": "UNCLEAR",
 }
-TOO_FEW = "LLMs of fewer than five vendors were asked there, so that nothing is decided about LLMs in general."
-NOTHING = "Nothing is established there for other LLMs."
+TOO_FEW = "LLMs of fewer than five vendors were tested there, so that nothing is decided about LLMs in general."
+NOTHING = "Nothing is established there for LLMs like these."
 NONE_BEATS = "No technique is shown to beat a plain prompt in {measures}."
-DECISIONS = "By {goal} ({measures}), the decisions in the domain {domain} about other LLMs are: {decided}."
+DECISIONS = "By {goal} ({measures}), the decisions in the domain {domain} for LLMs like these are: {decided}."
 HOW_SURE = {
     "established": "established",
     "supported": "supported, not established",
     "hangs_on_suspect_rows": "not supported, since it hangs on answers that the gate doubts",
 }
-LACKING = "What they lack to be established: {reasons}."
-OF_EACH_LLM = "Of the LLMs asked, each by its own trials: {harmed}."
+LACKING = "Why they are not established: {reasons}."
+OF_EACH_LLM = "Each LLM by its own trials: {harmed}."
 HARMS_WHOM = "{technique} harms {llms}"
 RARE = "EQUIVALENT means on average, unless rare LLMs differ."
 LIMITS = {

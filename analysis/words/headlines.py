@@ -66,30 +66,11 @@ def scored_line(study):
     )
 
 
-def left_out_in_brief(simulated):
-    """Say which studies a short form leaves out, as no LLM was asked.
+def not_ranked(rankings):
+    """Say which techniques have no rank, each with the reason.
 
     Parameters
     ----------
-    simulated : list of str
-
-    Returns
-    -------
-    str
-    """
-    return (
-        f"Left out here, as no LLM was asked: the SIMULATED {listed(simulated)}. `bais headlines --study "
-        f"{simulated[0]}` shows one of them, `bais headlines` all."
-    )
-
-
-def beside_rankings(placebos, rankings):
-    """Say which techniques are placebos, and which have no rank, each with the reason.
-
-    Parameters
-    ----------
-    placebos : collection of str
-        What they are called.
     rankings : list of dict
         Rows of `marts.effects`.
 
@@ -97,9 +78,6 @@ def beside_rankings(placebos, rankings):
     ------
     str
     """
-    if placebos:
-        is_or_are = "is a placebo" if len(placebos) == 1 else "are placebos"
-        yield f"{listed(placebos)} {is_or_are}: as many turns as a technique, of neutral content."
     why = {row["technique"]: row.get("not_ranked_because") for row in rankings if row["technique"] != "no_technique"}
     if named := [f"{technique} ({reason})" for technique, reason in sorted(why.items()) if reason]:
         yield f"Not ranked: {', '.join(named)}."

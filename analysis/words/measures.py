@@ -1,7 +1,7 @@
 """What a bias is a bias of, in words: the meaning of its measure, its unit, and which value would be without bias."""
 
 from analysis.engine.measures import best_value
-from analysis.words.codes import Goal
+from analysis.words.codes import POINTS, Goal
 
 # what is measured of texts and facts, and whether it is a share; the measures of a paradigm's own name answers
 BUILT_IN = {
@@ -30,7 +30,7 @@ def unit_of(bias: dict) -> str | None:
 
 def with_unit(bias: dict) -> str:
     """Name a measure with its instrument and the unit of its differences."""
-    details = ", ".join(filter(None, (bias["instrument"], unit_of(bias))))
+    details = ", ".join(filter(None, (bias["instrument"], POINTS if is_share(bias) else unit_of(bias))))
     return f"{bias['measure']} ({details})" if details else bias["measure"]
 
 
@@ -101,7 +101,7 @@ def level(bias: dict, value: float) -> str:
 
 def difference(bias: dict, value: float) -> str:
     """Write how large a difference is, without its sign."""
-    return f"{100 * abs(value):.3g} percentage points" if is_share(bias) else f"{abs(value):.3g}"
+    return f"{100 * abs(value):.3g} {POINTS}" if is_share(bias) else f"{abs(value):.3g}"
 
 
 def in_unit(bias: dict, value: float | None) -> float | None:

@@ -30,6 +30,26 @@ def sentences(rows):
     return [sentence for sentence in parts if sentence]
 
 
+def in_short(study, rows):
+    """Say in a line how often the high anchor raised the expected answer.
+
+    Parameters
+    ----------
+    study : str
+    rows : dict of str to list of dict
+        As of `sentences`.
+
+    Returns
+    -------
+    str
+    """
+    published = next((row for row in rows["effects"] if row["specification"] == "published" and row["n"]), None)
+    if not published:
+        return f"{study}: no question of it was scored under a low and a high anchor."
+    n = _of(published["n_raised"], published["n"])
+    return f"{study}: the high anchor raises the expected answer in {n} cases."
+
+
 def _told_apart(rows):
     """Return the rows with an LLM that was scored several times named with the set of its scorings."""
     sets = {}
@@ -57,10 +77,7 @@ def _means(by_metric):
     _, rows = by_metric
     if not rows:
         return None
-    shifts = [
-        f"{row['llm']} by {row['estimate']:.1f} percentage points ({row['low']:.1f} to {row['high']:.1f})"
-        for row in rows
-    ]
+    shifts = [f"{row['llm']} by {row['estimate']:.1f} points ({row['low']:.1f} to {row['high']:.1f})" for row in rows]
     clear = sum(_excludes_zero(row) for row in rows)
     fewest, most = (extreme(row["n_questions"] for row in rows) for extreme in (min, max))
     return (

@@ -3,19 +3,19 @@
 from analysis.words.codes import listed
 
 DOES = {"use": "helps", "avoid": "harms", "equivalent": "makes no difference"}
-OFTEN = {0.5: "about every second time", 0.8: "four times in five"}
+OFTEN = {0.5: "with a 50 % chance", 0.8: "with an 80 % chance"}
 UNREACHABLE = {
     "not_reachable_with_vendors": "more {unit}s on the same items",
     "not_reachable_with_llms": "more {noun}s of the same vendors",
     "not_reachable_with_items": "more items put to the same {noun}s",
-    "not_reachable_with_trials": "more trials of the {noun}s asked",
+    "not_reachable_with_trials": "more trials of the {noun}s tested",
 }
 # what `analysis.engine.guards` does not let stand, however sure it were
 FORBIDDEN = {
     "bias_reversed": "of what turns the bias round neither “use” nor “no difference” is said",
     "bias_moved": "of what moves the bias of an LLM by more than the margin “no difference” is not said",
     "judge_errors_counted": "with what judges get wrong in a share, “no difference” is not said of it",
-    "llms_differ": "where an LLM asked surely gains or loses more than the margin, “no difference” is not said",
+    "llms_differ": "where an LLM tested surely gains or loses more than the margin, “no difference” is not said",
 }
 SECOND_LOOK = (
     "Answers of {study} were looked at already: to decide again when more of them are there is a second look, which "
@@ -57,12 +57,27 @@ def settling(rows, name_of, noun, unit="vendor", *, is_cost_known_elsewhere=Fals
     for power, often in OFTEN.items():
         of_power = [row for row in rows if row["power"] == power]
         if ways := _ways(of_power, name_of, noun, unit, is_cost_known_elsewhere):
-            start = often.capitalize() if sentences else f"What would settle it {often}, if gains stay as they are"
+            start = often.capitalize() if sentences else f"What would settle it {often}, if gains stay as measured"
             sentences.append(f"{start}: {'. '.join([*ways, *_lacking(of_power, name_of, noun, unit, said)])}.")
     if sentences and not is_cost_known_elsewhere and any(_is_unpriced(row) for row in rows):
         sentences.append("What that costs is not known.")
     sentences += _barred([row for row in rows if row["power"] == min(OFTEN)], name_of, noun, unit)
     return " ".join(sentences) or None
+
+
+def likeliest_to_settle(rows):
+    """Return those rows that say by how many vendors a decision has a chance of a half.
+
+    Parameters
+    ----------
+    rows : list of dict
+        As of `settling`.
+
+    Returns
+    -------
+    list of dict
+    """
+    return [row for row in rows if row["power"] == min(OFTEN) and row["needed_vendors"]]
 
 
 def _ways(rows, name_of, noun, unit, is_cost_known_elsewhere):
@@ -197,8 +212,8 @@ def cost_of_llms(n_llms, usd, techniques, *, is_recorded):
     what = "is ranked there" if is_recorded else "the study asks"
     low, high = (f"{end:,.0f}" for end in usd)
     return (
-        f"To ask {whom} costs {low} to {high} USD, at the mean of seeds/prices.csv and as `bais plan` assumes it, for "
-        f"all that {what} ({', '.join(techniques)})."
+        f"To ask {whom} costs {low} to {high} USD at the mean of seeds/prices.csv, for all that {what} "
+        f"({', '.join(techniques)})."
     )
 
 
@@ -245,9 +260,9 @@ def _enough(way):
         "needed_llms": ("LLMs in all of the same vendors", "more LLMs of the same vendors"),
         "needed_trials": (
             "trials of each LLM, vignette, technique and arm instead of {n_trials_per_cell:.0f}",
-            "more trials of the LLMs that were asked",
+            "more trials of the LLMs tested",
         ),
-        "needed_items": ("items put to each LLM instead of {n_items:,}", "more items put to the LLMs that were asked"),
+        "needed_items": ("items put to each LLM instead of {n_items:,}", "more items put to the LLMs tested"),
     }[way["quantity"]]
     half, most = OFTEN.values()
     if not way["needed"]:

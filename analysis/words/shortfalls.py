@@ -28,6 +28,7 @@ SENTENCES = {
         "{n} of {asked} answers were withdrawn by hand after they were seen.",
     ),
 }
+IN_SHORT = "Uncounted answers: {parts}."
 BY_SHARE = "{share} of {asked} answers could not be read{commonest}."  # where the share is not smaller than that
 MOST, MOST_OFTEN = " (most: “{}”)", " (most often: “{}”)"
 
@@ -130,23 +131,25 @@ def sentences(row, shown=shown_plainly, text=str, form=str, without=()):
             yield form(sentence).format(**amount, asked=shown(row["n_asked"], "n_asked"), commonest=commonest)
 
 
-def lines(rows):
-    """Say of each domain, and of its paradigms where it has several, what of its answers counts nowhere.
+def in_short(rows):
+    """Say how many answers of each domain count nowhere, and of its paradigms where it has several.
 
     Parameters
     ----------
     rows : list of dict
         Rows of `marts.shortfalls`, of one study.
 
-    Yields
-    ------
-    str
-        One line for each row of which there is something to say.
+    Returns
+    -------
+    str or None
+        None where there is nothing to say.
     """
     domains = {}
     for row in rows:
         domains.setdefault(row["domain"], set()).add(row["paradigm"])
+    parts = []
     for row in rows:
-        named = row["domain"] if len(domains[row["domain"]]) == 1 else f"{row['paradigm']}, {row['domain']}"
-        if said := " ".join(sentences(row)):
-            yield f"{named}: {said}"
+        if any(is_said(row, fate) for fate in SENTENCES):
+            named = row["domain"] if len(domains[row["domain"]]) == 1 else f"{row['paradigm']}, {row['domain']}"
+            parts.append(f"{named} {row['n_asked'] - row['n_counted']:,} of {row['n_asked']:,}")
+    return IN_SHORT.format(parts=", ".join(parts)) if parts else None

@@ -6,7 +6,7 @@
 from types import ModuleType
 from typing import NamedTuple
 
-from analysis.words import advice, biases, codes, conclusions, matrix, pages, settling, shortfalls
+from analysis.words import advice, biases, conclusions, legend, matrix, pages, settling, shortfalls
 
 MODULES = (advice, matrix, conclusions, settling, shortfalls, biases, pages)
 
@@ -25,7 +25,7 @@ class Meaning(NamedTuple):
 
 
 NONE = "-"
-IF_NO_RARE = "no rare LLM far off, gains not strongly skewed; vendors asked are like those not asked"
+IF_NO_RARE = "no rare LLM far off, gains not strongly skewed; vendors tested are like those that are not"
 MEANINGS = (
     Meaning(
         "Established and supported",
@@ -40,6 +40,7 @@ MEANINGS = (
                 "NOTHING",
                 "ESTABLISHED",
                 "SUPPORTED",
+                "SUPPORTED_ALONE",
                 "IN_SHORT_SUPPORTED",
                 "HANGING",
                 "IN_SHORT_HANGING",
@@ -59,6 +60,7 @@ MEANINGS = (
                 "FAMILIES",
                 "ERROR_BESIDE",
                 "ASSUMES",
+                "FIRST_ANSWER",
                 "LEADS",
                 "TO_ESTABLISH",
                 "ESTABLISHING",
@@ -80,29 +82,28 @@ MEANINGS = (
     ),
     Meaning(
         "Each LLM",
-        "the gain of that LLM in the cases asked",
+        "the gain of that LLM in the cases tested",
         "points of its own loss",
-        "all LLMs and techniques of the study, domain and goal that are held against a control",
+        "all LLMs and techniques of the study, domain and goal that are compared with a control",
         f"any false “helps” or “harms”: up to {advice.ERROR} %",
         "answers of an LLM to one prompt are independent; about 15 of each kind or more",
         "“ten LLMs and four techniques that change nothing”",
         {
-            advice: ("LLM_BY_LLM", "ON_EACH", "NONE_OF_EACH", "ERROR_OF_EACH"),
+            advice: ("LLM_BY_LLM", "ON_EACH", "NONE_OF_EACH", "ERROR_OF_EACH", "HARMED", "FEW", "OF_FEW"),
             matrix: ("ON_AN_LLM", "WITHOUT_ANY", "ON_THESE", "NONE_OF_THESE", "OF_SO_MANY"),
             conclusions: ("OF_EACH_LLM", "HARMS_WHOM"),
         },
     ),
     Meaning(
         "Seen, and not decided",
-        "losses as they are in those asked, means of vendors; against a plain prompt of another wording nothing is "
-        "decided",
+        "losses of the LLMs tested, means of vendors; against a plain prompt of another wording nothing is decided",
         "points of the loss",
         NONE,
         "none is stated",
         NONE,
         NONE,
         {
-            advice: ("BESIDE_PLAIN", "LESS", "SEEN", "SEEN_OF_ALL", "SHIFT_ALONE", "APART", "LOSSES"),
+            advice: ("BESIDE_PLAIN", "LESS", "SEEN", "SEEN_OF_ALL", "SHIFT_ALONE", "LOSSES"),
             matrix: ("OWN_PROMPT", "IN_MIND"),
             conclusions: ("LABELS", "LIMITS", "CONTRADICTED", "CAVEATS"),
             biases: ("DESCRIBED", "NOT_A_DIFFERENCE"),
@@ -110,12 +111,12 @@ MEANINGS = (
     ),
     Meaning(
         "An LLM that nobody asked",
-        "the gain of one LLM of a new vendor, or of one more of a vendor asked, and the place of each technique and a "
+        "the gain of one LLM of a new vendor, or of one more of a vendor tested, and the place of each technique and a "
         "plain prompt in it",
         "points of the loss; probabilities",
-        "one model of all techniques that are held against one control",
+        "one model of all techniques that are compared with one control",
         "95 % prediction interval; probabilities come true about as often as they say",
-        "gains of vendors and LLMs are normal, LLMs of every vendor differ as much, and LLMs are like those asked",
+        "gains of vendors and LLMs are normal, LLMs of every vendor differ as much, and LLMs are like those tested",
         "the table under “An LLM that nobody asked”",
         {
             advice: (
@@ -138,7 +139,7 @@ MEANINGS = (
         "vendors, LLMs, trials or items with which the interval would decide",
         "counts",
         "as the decision that is open",
-        "settled every second time, or four times in five; a second look adds its own error",
+        "settled with a chance of 50 %, or of 80 %; a second look adds its own error",
         "gain and variances stay what they are now",
         NONE,
         {settling: ("DOES", "OFTEN", "UNREACHABLE", "FORBIDDEN", "SECOND_LOOK", "MORE_TO_NAME", "ONE_CASE")},
@@ -151,7 +152,7 @@ MEANINGS = (
         "none: they are counted",
         NONE,
         NONE,
-        {shortfalls: ("SENTENCES", "BY_SHARE", "MOST", "MOST_OFTEN")},
+        {shortfalls: ("IN_SHORT", "SENTENCES", "BY_SHARE", "MOST", "MOST_OFTEN")},
     ),
     Meaning(
         "A bias without technique",
@@ -159,7 +160,7 @@ MEANINGS = (
         "the unit of the measure",
         "all tests of a paradigm (Holm)",
         "any false bias: up to 5 %",
-        "LLMs and items asked are like those not asked",
+        "LLMs and items tested are like those that are not",
         "the table under “Arms, items and judges”",
         {biases: ("BY_HOLM",)},
     ),
@@ -218,9 +219,10 @@ def page():
         lines.append("")
         said = {text for module, names in meaning.templates.items() for name in names for text in _texts(module, name)}
         lines += [f"- {text}" for text in sorted(said)]
-    lines += ["", "## Words", "", "| code | said |", "| --- | --- |"]
-    for of in (codes.DECISIONS, codes.CERTAINTY):
-        lines += [f"| `{code}` | {text} |" for code, text in of.items() if code]
+    lines += ["", "## Words", "", "`bais words` prints these."]
+    for heading, words in legend.LEGEND.items():
+        lines += ["", f"### {heading}", "", "| said | code | means |", "| --- | --- | --- |"]
+        lines += [f"| {word.said} | {f'`{word.code}`' if word.code else ''} | {word.means} |" for word in words]
     return "\n".join(lines) + "\n"
 
 

@@ -104,4 +104,4 @@ def test_an_llm_that_was_scored_twice_is_named_with_the_set_of_its_scorings(gold
     assert "v/a (archive/v/a)" in said
     assert "v/a (here/v/a)" in said
     golden(said)
-    assert " v/b by 1.0 percentage points" in said
+    assert " v/b by 1.0 points" in said

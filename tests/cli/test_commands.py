@@ -222,9 +222,10 @@ COMMANDS = {
         "--limit": "int",
     },
     "headlines": {
-        "--brief": "flag",
+        "--all": "flag",
         "--study": "text",
     },
+    "words": {},
     "report": {
         "--out": "path",
         "--single": "path",

@@ -143,7 +143,7 @@ def test_recorded_trials_without_prompts_are_asked_anew_in_a_study_of_its_own(se
     way(settling, needed_vendors=2, surely=3)
     code, out, _ = planned(capsys, "--to-settle", "judicial")
     assert code == 0
-    golden(out, "2 vendors", "3 four times in five", "1 LLM of 1 vendor")
+    golden(out, "2 vendors", "3 with an 80 % chance", "1 LLM of 1 vendor")
     golden(out, "the decision", "`use`")
     study = load_study("archive-judicial.yaml")
     assert study.study == "archive-judicial"

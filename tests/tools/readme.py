@@ -7,7 +7,7 @@ from ingest.warehouse import ROOT
 
 README = ROOT / "README.md"
 COLUMNS = ("printed", "recompute", "differ", "cannot be derived", "hold", "weaker", "contradicted")
-ROW = re.compile(r"^\| (?P<paper>.*?) \| (?P<numbers>[\d, |–]+) \|$", re.MULTILINE)  # noqa: RUF001
+ROW = re.compile(r"^\| (?P<paper>.*?) \| (?P<numbers>[\d, |–]+) \|$", re.MULTILINE)
 LEDGER = """
 select
     count(*), count(*) filter (recomputes = 'yes'), count(*) filter (recomputes = 'no'),
@@ -27,7 +27,7 @@ def of_readme(document):
     (title,) = [paper["title"] for paper in read_papers()[0] if paper["document"] == document]
     found = {row["paper"]: row["numbers"].replace(",", "").split(" | ") for row in ROW.finditer(README.read_text())}
     (numbers,) = [of for paper, of in found.items() if re.search(r"\*(.*)\*", paper)[1] in title]
-    return dict(zip(COLUMNS, [0 if number == "–" else int(number) for number in numbers], strict=True))  # noqa: RUF001
+    return dict(zip(COLUMNS, [0 if number == "–" else int(number) for number in numbers], strict=True))
 
 
 def of_ledger(warehouse, document):

@@ -198,13 +198,13 @@ def test_a_technique_whose_name_holds_that_of_another_is_told_from_it():
 @pytest.mark.parametrize(
     ("sentence", "is_made"),
     [
-        ("For SACD the judicial decision is NO EVIDENCE.", True),
+        ("For SACD the judicial decision is UNCLEAR.", True),
         ("For SACD the judicial decision is USE.", False),
         ("Against the placebo, SACD: WORSE THAN ASKING AGAIN.", True),
         ("Beside asking again, SACD: WORSE THAN ASKING AGAIN.", True),
         ("SACD: AVOID.", False),
         ("For SACD in the loan domain it is USE.", False),
-        ("For SACD in the loan domain it is NO EVIDENCE.", True),
+        ("For SACD in the loan domain it is UNCLEAR.", True),
         ("Devil's Advocate: AVOID.", True),
         ("Devil's Advocate: EQUIVALENT in the loan domain.", False),
     ],
@@ -287,7 +287,7 @@ def test_simulated_data_are_said_to_be_simulated_in_title_and_abstract_and_so_th
 def test_below_five_vendors_nothing_is_decided_about_other_llms(golden):
     loan, judicial = (FACTS["domains"][name]["conclusion"] for name in ("loan", "judicial"))
     golden(loan, "five vendors")
-    golden(loan, "NO EVIDENCE for SACD")
+    golden(loan, "UNCLEAR for SACD")
     assert TOO_FEW not in judicial
 
 
