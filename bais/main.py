@@ -31,7 +31,7 @@ COMMANDS = {
         "export": ("transfer", "write the public tables to files that others can read, cite and import"),
     },
     "Check": {
-        "check": ("check", "audit what has no verdict yet, and say what the gate says of each batch"),
+        "check": ("check", "audit what has no verdict yet, and say what is wrong, worst first, and what mends it"),
         "rehearse": ("rehearse", "plant errors into a copy of recorded trials, and say which of them the gate finds"),
         "accept": ("check", "publish a batch whatever its verdict; kept with name and reason"),
         "reject": ("check", "keep a batch from being published; kept with name and reason"),
