@@ -108,7 +108,9 @@ class Kind(NamedTuple):
 @click.command()
 @click.option("--batch", metavar="ID", help="audit this batch anew, and say all that is wrong with it")
 @click.option("--kind", metavar="KIND", help="say all of one kind of what is wrong, such as refused, and what mends it")
-@click.option("--all", "every", is_flag=True, help="audit every batch anew, and list the decisions that hang on doubted answers")
+@click.option(
+    "--all", "every", is_flag=True, help="audit every batch anew, and list the decisions that hang on doubted answers"
+)
 @json_option(", with every check that is not met")
 @strict
 def check(batch: str | None, kind: str | None, every: bool, as_json: bool, strict: bool) -> int:

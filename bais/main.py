@@ -44,7 +44,7 @@ COMMANDS = {
         "sql": ("ask", "ask the warehouse in SQL, read-only; without a query a prompt, or the query on stdin"),
         "tables": ("ask", "list the public tables, or the columns of one, such as marts.conditions or raw.calls"),
         "trial": ("trials", "show one trial: what was asked, what was answered, and what became of it"),
-        "trials": ("trials", "list trials"),
+        "trials": ("trials", "list trials: those that meet a condition, else some of the newest real study"),
     },
     "Claims": {"claims": ("claims", "check published numbers and sentences against the recorded trials")},
     "Recommend": {
