@@ -10,8 +10,6 @@ import click
 from analysis.words.claims import (
     FAILS,
     HOLDS,
-    KINDS,
-    LABELS,
     NO_TRIALS,
     RECOMPUTES,
     SPECIFICATION,
@@ -19,18 +17,31 @@ from analysis.words.claims import (
     distinct,
     fails,
     in_order,
+    name_of_paper,
     on_missing_versions,
     on_versions,
     power_of_ten,
-    printed_alone,
     reason,
     summary,
     unit_and_decimals,
 )
 from bais.extract import extract
 from bais.options import PATH, WholeNumber, format_option
-from bais.terminal import complain, one_line, pairs, say, say_each, say_rows, similar, terminal_width, write_rows
-from bais.warehouse import marts, records
+from bais.terminal import (
+    complain,
+    fold,
+    lay_out,
+    one_line,
+    pairs,
+    reading_width,
+    say,
+    say_each,
+    say_rows,
+    similar,
+    terminal_width,
+    write_rows,
+)
+from bais.warehouse import marts, records, tables_in
 from ingest.warehouse import UserError, printable, warehouse_path
 
 PUBLISHED = (
@@ -47,8 +58,12 @@ LISTED = (
     "newest_holds",
 )  # fmt: skip
 YES_OR_NO = {"yes": "yes", "no": "no", "holds": "yes"}
-# what the summary counts: the column, its code, and what several claims of it do
-COUNTED = [(column, code, many) for column, labels in LABELS.items() for code, (_, many) in labels.items()]
+# what the summary counts beside what recomputes, by code of `holds`
+COUNTED = {
+    "holds": "hold", "weaker": "weaker than printed", "other_way": "unsure (other way)", "contradicted": "contradicted",
+    "confounded": "unlike conditions", "not_applicable": "not about LLMs", None: "not judged",
+}  # fmt: skip
+MOST_LINES = 15  # of the summary
 
 
 class Claims(click.Command):
@@ -110,8 +125,12 @@ def claims(
             "left join intermediate.int_versions_cited as cited "
             "on claims.document = cited.document and claims.study = cited.study order by claims.rowid",
         )
+        names = _names_of_papers(warehouse)
         for check in everything:
-            check["reason"] = reason(check)
+            check["reason"], check["paper"] = (
+                reason(check),
+                names.get(check["document"], f"document {check['document']}"),
+            )
         if claim_id:
             checks = {check["claim_id"]: check for check in everything}
             if claim_id not in checks:
@@ -131,7 +150,7 @@ def claims(
     if is_listed:
         _list_claims(distinct(chosen), form, limit)
     elif not paper:
-        _summarise_claims(chosen, form)
+        _summarise_claims(chosen, form, is_of_one=bool(document))
     if paper:
         _end(_tell_of_paper(paper, chosen, strict, complain if is_listed else say))
 
@@ -158,31 +177,58 @@ def _end(n_wrong):
         click.get_current_context().exit(DIFFERS)
 
 
-def _summarise_claims(chosen, form):
+def _names_of_papers(warehouse):
+    """Return what each paper is called, by its document."""
+    papers = records(warehouse, "from claims.papers") if "papers" in tables_in(warehouse, "claims") else []
+    return {paper["document"]: name_of_paper(paper) for paper in papers}
+
+
+def _summarise_claims(chosen, form, is_of_one):
+    """Count what the claims of each paper do, and name the contradicted ones that matter most."""
     if form != "table":
         _write_summary(form, chosen)
         return
-    counted = distinct(chosen)
-    documents = sorted({claim["document"] for claim in counted})
-    kinds = {kind: many for kind, (_, many) in KINDS.items() if any(claim["kind"] == kind for claim in counted)}
-    of_kind, alone = itemgetter("document", "kind"), printed_alone(counted)
-    with_data = [claim for claim in counted if claim["document"] not in alone]
-    rows = [("printed, each counted once", Counter(map(of_kind, counted)))]
-    rows += [
-        (words, Counter(of_kind(claim) for claim in (counted if code else with_data) if claim[column] == code))
-        for column, code, words in COUNTED
-    ]
-    counts = [
-        (words, *(" + ".join(f"{counter[document, kind]:,}" for kind in kinds) for document in documents))
-        for words, counter in rows
-        if counter
-    ]
-    heads = [f"{' + '.join(kinds.values())} of", *documents]
-    say_rows("table", heads, counts, right=range(1, len(heads)))
+    counted, width = distinct(chosen), reading_width()
+    print("\n".join(table := _counted(counted, width)))
     print()
-    say_each([*summary(chosen), *on_versions(chosen), *on_missing_versions(chosen)])
-    if any(fails(claim) for claim in chosen):
+    wrong = [claim for claim in in_order(counted) if claim["holds"] == "contradicted"]
+    nth = Counter()
+    for claim in wrong:  # the first of each paper, then the second
+        nth[claim["document"]] += 1
+        claim["nth"] = nth[claim["document"]]
+    wrong.sort(key=itemgetter("nth"))
+    is_checked = any(claim["recomputes"] in ("yes", "no") for claim in chosen)
+    beside = [*(summary(chosen) if is_of_one or not is_checked else ()), *on_versions(chosen)]
+    beside += on_missing_versions(chosen)
+    say_each(beside)
+    left = MOST_LINES - len(table) - 2 - sum(len(fold(printable(sentence), width)) for sentence in beside)
+    if wrong:
+        say("Contradicted (`bais claims CLAIM_ID` shows one, `--differs` all that is wrong):")
+        print("\n".join(_in_a_line(claim, width) for claim in wrong[: max(left, 1)]))
+    elif any(fails(claim) for claim in chosen):
         say("`bais claims --differs` lists what is wrong; `bais claims CLAIM_ID` shows one.")
+
+
+def _counted(claims, width):
+    """Return the lines of a table of how many claims of each paper recompute and hold."""
+    papers = dict(sorted((claim["document"], claim["paper"]) for claim in claims))
+    of = {document: [claim for claim in claims if claim["document"] == document] for document in papers}
+    again = [f"{sum(claim['recomputes'] == 'yes' for claim in its):,} of {len(its):,}" for its in of.values()]
+    rows = [("recompute, of all", *again)]
+    for code, words in COUNTED.items():
+        numbers = [sum(claim["holds"] == code for claim in its) for its in of.values()]
+        if any(numbers):
+            rows.append((words, *(f"{n:,}" for n in numbers)))
+    heads = ["claims", *(paper if paper.startswith("document ") else f"{of}: {paper}" for of, paper in papers.items())]
+    return lay_out(heads, rows, width=width, right=range(1, len(heads))).splitlines()
+
+
+def _in_a_line(claim, width):
+    """Say of a claim what it should be and what it says, as far as a line goes."""
+    recommended = None if claim["unit"] == "sign" else _values(claim)["recommended"]
+    ours = f"{recommended.partition(' (')[0]}, but " if recommended else ""
+    line = printable(f"{claim['claim_id']}: {ours}{one_line(claim['statement'])}")
+    return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
 def _write_summary(form, chosen):
@@ -225,7 +271,7 @@ def _say_listed(claim):
     others = claim["n_places"] - 1
     again = f", also printed in {others:,} other place{'s' * (others > 1)}" if others else ""
     say(one_line(claim["statement"]), "  ")
-    say(f"{claim['claim_id']}: document {claim['document']}, {claim['location']}{again}", "    ")
+    say(f"{claim['claim_id']}: {claim['paper']}, {claim['location']}{again}", "    ")
     values = _values(claim)
     if claim["holds"] in FAILS["holds"]:
         del values["recommended"]  # the reason says it, with what it means
@@ -295,7 +341,7 @@ def _say_claim(warehouse, claim_id, checks, form):
         write_rows(form, list(whole), [list(whole.values())])
         return
     print(printable(claim_id))
-    say(f"Document {check['document']}, {check['location']}. {check['statement']}")
+    say(f"{check['paper'][0].upper()}{check['paper'][1:]}, {check['location']}. {check['statement']}")
     print()
     facts = _values(check) | {
         "recomputes": YES_OR_NO.get(check["recomputes"]) or RECOMPUTES[check["recomputes"]][0],

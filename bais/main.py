@@ -31,7 +31,7 @@ COMMANDS = {
         "export": ("transfer", "write the public tables to files that others can read, cite and import"),
     },
     "Check": {
-        "check": ("check", "audit what has no verdict yet, and say what the gate says of each batch"),
+        "check": ("check", "audit what has no verdict yet, and say what is wrong, worst first, and what mends it"),
         "rehearse": ("rehearse", "plant errors into a copy of recorded trials, and say which of them the gate finds"),
         "accept": ("check", "publish a batch whatever its verdict; kept with name and reason"),
         "reject": ("check", "keep a batch from being published; kept with name and reason"),
@@ -44,7 +44,7 @@ COMMANDS = {
         "sql": ("ask", "ask the warehouse in SQL, read-only; without a query a prompt, or the query on stdin"),
         "tables": ("ask", "list the public tables, or the columns of one, such as marts.conditions or raw.calls"),
         "trial": ("trials", "show one trial: what was asked, what was answered, and what became of it"),
-        "trials": ("trials", "list trials"),
+        "trials": ("trials", "list trials: those that meet a condition, else some of the newest real study"),
     },
     "Claims": {"claims": ("claims", "check published numbers and sentences against the recorded trials")},
     "Recommend": {

@@ -112,8 +112,8 @@ def _refuse_scores(warehouse, name):
     of_batch = name.rsplit("/", 2)[0]  # a score is called by its scoring, variation, anchor and target
     if values(warehouse, OF_SCORES, {"asked": name, "of_batch": of_batch}):
         raise UserError(
-            f"{printable(name)} is of scores, which nobody answered, so that there is no such trial: `bais check` "
-            "lists their batches, and `bais reject BATCH` takes one out of the tables"
+            f"{printable(name)} is of scores, which nobody answered, so that there is no such trial: `bais check "
+            "--json` lists their batches, and `bais reject BATCH` takes one out of the tables"
         )
 
 

@@ -40,6 +40,11 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
+def reading_width() -> int:
+    """Return the columns that tables for people have: the terminal's or, where they go elsewhere, those of a page."""
+    return terminal_width() or PIPED_WIDTH
+
+
 def styled(text: str, style: str | None, stream=None) -> str:
     """Return a text in a style where a terminal reads it and nobody said NO_COLOR; elsewhere as it is."""
     stream = stream or sys.stdout

@@ -18,6 +18,7 @@ from bais.terminal import (
     lay_out,
     pairs,
     plain,
+    reading_width,
     say,
     say_each,
     say_json,
@@ -43,8 +44,14 @@ from ingest.warehouse import UserError, printable, quoted, warehouse_path
 STATUSES = ("answered", "refused", "unparsed", "out_of_range", "failed")
 DIRECTIONS = ("none", "low", "high", "unknown")
 ORDER = "source = 'simulated', study, domain, vignette, llm, technique, anchor_direction, trial_id"
-SHOWN = 50
+NEWEST = """
+select study from ({source}) where source != 'simulated' and {is_a_study}
+group by study order by max(asked_at) desc nulls last, study limit 1
+"""
+MIXED = "trial_id"  # ids are hashes, so that the first ones are of various LLMs, techniques and anchors
+SHOWN = 12
 SHORT_ID = 10
+LEAST = 8  # characters of a name in the list
 OPENS, CLOSES = "\ue000", "\ue001"  # `printable` escapes them, so that no answer holds them
 
 FLAGS = """
@@ -87,25 +94,32 @@ def _filters(command):
 
 
 @click.command()
-@format_option(help=f"on a terminal a table stops at {SHOWN} rows and has the main columns; the others have all")
+@format_option(help=f"a table stops at {SHOWN} rows and has the main columns; the others have all")
 @click.option("--where", metavar="SQL", help='a condition on marts.trials, such as "response > 100"')
 @_filters
 @click.option("--all", "with_held_back", is_flag=True, help="also what the gate keeps out of the public tables")
 @click.option("--limit", type=int, metavar="N", help="at most so many rows")
 def trials(form: str, where: str | None, with_held_back: bool, limit: int | None, **wanted: str | None):
-    """List trials by a condition and by filters, read-only and without access to other files."""
+    """List trials by a condition and by filters, read-only and without access to other files.
+
+    A table without either is of the newest study in which an LLM was asked.
+    """
     refuse_unreadable(where)
     if limit is not None and limit < 0:
         raise UserError(f"{limit} is no number of rows: give --limit at least 0")
-    width = terminal.terminal_width()
-    if limit is None and form == "table" and width is not None:
-        limit = SHOWN
+    limit = SHOWN if limit is None and form == "table" else limit
     with marts() as warehouse:
         source = all_trials(warehouse) if with_held_back else PUBLIC
+        newest = None
+        if form == "table" and where is None and not any(wanted.values()):
+            newest = next(iter(values(warehouse, NEWEST.format(source=source, is_a_study=IS_A_STUDY))), None)
+            wanted["study"] = newest
         conditions = list(_conditions(warehouse, source, wanted))
         there = warehouse.sql(source)
         with conditions_explained():
-            relation = meeting(there, conditions if where is None else [*conditions, where]).order(ORDER)
+            relation = meeting(there, conditions if where is None else [*conditions, where]).order(
+                MIXED if newest else ORDER
+            )
             total = None
             if limit is not None:
                 ((total,),) = interruptible(warehouse, lambda: relation.aggregate("count(*)").fetchall())
@@ -118,11 +132,15 @@ def trials(form: str, where: str | None, with_held_back: bool, limit: int | None
             rows = [dict(zip(relation.columns, row, strict=True)) for row in shown]
     if simulated := sorted({row["study"] for row in rows if row["source"] == "simulated"}):
         say(f"SIMULATED respondents in {', '.join(simulated)}: no LLM was asked.")
-    print(_table(rows, with_held_back, width))
+    print(_table(rows, with_held_back))
     sys.stdout.flush()
-    is_part = total and len(rows) < total
-    more = f"the first {len(rows):,} of {total:,} trials; --limit N shows more, --format csv all" if is_part else ""
-    print(more or f"{len(rows):,} trial{'' if len(rows) == 1 else 's'}", file=sys.stderr)
+    of_study = f" of {printable(newest)}, the newest real study" if newest else ""
+    said = f"{total:,} trial{'' if total == 1 else 's'}{of_study}"
+    if len(rows) < total:
+        said = f"{'the first ' * (not newest)}{len(rows):,} of {said}; --limit N shows more, --format csv all"
+    if rows:
+        said += f"; `bais trial {printable(rows[0]['trial_id'][:SHORT_ID])}` shows one whole"
+    print("\n".join(fold(said, reading_width())), file=sys.stderr)
 
 
 def _conditions(warehouse, source, wanted):
@@ -141,35 +159,41 @@ def _conditions(warehouse, source, wanted):
         yield f"{column} = {quoted(value)}"
 
 
-def _table(rows, with_held_back, width):
-    """Lay out the main columns; on a narrow terminal without those that matter least."""
-    columns = {
-        "trial": [row["trial_id"] if width is None else row["trial_id"][:SHORT_ID] for row in rows],
-        **{name: [row[name] for row in rows] for name in ("study", "llm", "domain", "technique")},
-        "anchor": [_joined(" ", _treatment(row) or "?", fixed(row["anchor_value"])) for row in rows],
-        "T": [fixed(row["temperature"]) for row in rows],
-        "response": [fixed(row["response"]) for row in rows],
-        "% of baseline": [fixed(row["percent_of_baseline"], ".1f") for row in rows],
-        "status": [_status(row) for row in rows],
+def _table(rows, with_held_back):
+    """Lay out the main columns: of one study the domain too, and why trials are held back where these are asked for."""
+    studies, llms = ({row[name] for row in rows} for name in ("study", "llm"))
+    short = {llm: llm.rpartition("/")[2] for llm in llms}
+    short = short if len(set(short.values())) == len(short) else {llm: llm for llm in llms}
+    names = {
+        **({"study": [row["study"] for row in rows]} if len(studies) > 1 else {}),
+        "LLM": [short[row["llm"]] for row in rows],
+        **({"domain": [row["domain"] for row in rows]} if len(studies) < 2 and not with_held_back else {}),
+        "technique": [row["technique"] for row in rows],
     }
+    columns = {
+        "trial": [row["trial_id"][:SHORT_ID] for row in rows],
+        **names,
+        "anchor": [_joined(" ", _treatment(row) or "?", fixed(row["anchor_value"])) for row in rows],
+        "answer": [_answer(row) for row in rows],
+    }
+    width, widest = reading_width(), max([LEAST, *(len(name or "") for of in names.values() for name in of)])
+    while widest > LEAST and _width_of(columns) > width:
+        widest -= 1
+        columns |= {head: [_cut(name, widest) for name in of] for head, of in names.items()}
     if with_held_back:
         columns["held back"] = [row["held_back"] for row in rows]
         if any(row["reread"] for row in rows):
             columns["reread"] = [row["reread"] for row in rows]
+    cells, right = list(zip(*columns.values(), strict=True)), [list(columns).index("answer")]
+    return lay_out(list(columns), cells, width=width, null="", right=right)
 
-    def laid_out(width=None):
-        right = [i for i, name in enumerate(columns) if name in ("T", "response", "% of baseline")]
-        return lay_out(list(columns), list(zip(*columns.values(), strict=True)), width=width, null="", right=right)
 
-    def is_too_wide():
-        return width is not None and max(map(len, laid_out().splitlines())) > width
+def _width_of(columns):
+    return sum(max(len(text or "") for text in [head, *of]) + 2 for head, of in columns.items()) - 2
 
-    for name in ("study", "T", "% of baseline", "domain"):
-        if is_too_wide() and (name != "study" or len(set(columns["study"])) == 1):
-            del columns[name]
-    if is_too_wide():
-        columns["llm"] = [row["llm"].rpartition("/")[2] for row in rows]
-    return laid_out(width)
+
+def _cut(name, widest):
+    return name if name is None or len(name) <= widest else f"{name[: widest - 1]}…"
 
 
 def _joined(separator, *texts):
@@ -179,6 +203,12 @@ def _joined(separator, *texts):
 def _treatment(row):
     """Return the arm of a trial, in anchoring the direction of its anchor."""
     return row["arm"] or row["anchor_direction"]
+
+
+def _answer(row):
+    """Return the number of a trial, and how it ended where it did not end with an answer."""
+    ended = None if row["status"] == "answered" and row["response"] is not None else row["status"]
+    return _joined(", ", fixed(row["response"]), ended)
 
 
 def _status(row):

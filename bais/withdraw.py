@@ -50,7 +50,7 @@ def _decides(act: str, done: str, what: str) -> click.Command:
 
     if act == "withdraw":
         flags = ", or what they are flagged for with --flag"
-        of_flag = "all that their last audits flag for this, such as other_prompt (`bais check` lists the reasons)"
+        of_flag = "all that their last audits flag for this, such as other_prompt (`bais check` names the kinds)"
         return click.option("--flag", metavar="KIND", help=of_flag)(command)
     flags = ""
     return command

@@ -203,6 +203,23 @@ def unit_and_decimals(claim):
     return "" if unit in UNNAMED else unit, max(claim["decimals"] or 0, 0)
 
 
+def name_of_paper(paper):
+    """Say what a paper is called: by its first author or, where nobody signed it, as its title begins.
+
+    Parameters
+    ----------
+    paper : dict
+        `document, title, authors`.
+
+    Returns
+    -------
+    str
+    """
+    if not paper["authors"]:
+        return re.split("[,:.]", paper["title"] or paper["document"], maxsplit=1)[0]
+    return re.sub(r"^(?:\w\. ?)+", "", re.split(r",| and | & ", paper["authors"], maxsplit=1)[0])
+
+
 def distinct(claims):
     """Return a list of the claims with each quantity once, however often a document prints it."""
     return [claim for claim in claims if claim["is_first_place"]]

@@ -93,7 +93,7 @@ def batch_meant(ids, named):
         return named
     meant = sorted(batch_id for batch_id in ids if named in batch_id)
     if not named or not meant:
-        raise UserError(f"there is no batch {printable(named)} in {warehouse_path()}; `bais check` lists them")
+        raise UserError(f"there is no batch {printable(named)} in {warehouse_path()}; `bais check --json` lists them")
     if len(meant) > 1:
         some = ", ".join(map(printable, meant[:3]))
         raise UserError(f"{len(meant):,} batches have {printable(named)} in their id, such as {some}: give more of it")

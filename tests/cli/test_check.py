@@ -86,6 +86,63 @@ def test_a_batch_that_fails_exits_6_and_names_check_threshold_and_trials(warehou
     assert "more" not in said
 
 
+WRONG = """
+create temp table copies as select n::int as n from range(40) as t (n);
+insert into raw.batches by name
+select batches.* replace ('b' || n as batch_id, 'recorded' as source) from copies, raw.batches as batches;
+insert into raw.batch_verdicts by name
+select
+    verdicts.* replace (
+        'v' || n as verdict_id, 'b' || n as batch_id, if(n < 30, 'failed', 'passed_with_warnings') as verdict
+    )
+from copies, raw.batch_verdicts as verdicts;
+insert into raw.batch_checks by name
+select
+    'v' || n as verdict_id, 'b' || n as batch_id, if(n < 30, 'fail', 'warn') as level, n + 1 as observed_value,
+    false as is_passed, 'count over batch' as measure, 0 as threshold, check_name,
+    if(n < 30, n, length(check_name)) + 1 as n_offending, [] as sample,
+    'vendor/llm-' || n || ' sacd high: a long example of what is wrong with it' as detail
+from copies, unnest(if(n < 29, ['another_unit'], if(n = 29, ['no_answer'], $kinds))) as t (check_name);
+"""
+
+
+def test_what_is_wrong_fits_a_screen_worst_first_however_much_it_is(warehouse, monkeypatch, capsys, golden):
+    kinds = sorted(set(read_config()["checks"]) - {"another_unit", "no_answer"})
+    assert len(kinds) > 30
+    spoil(warehouse, WRONG.replace("$kinds", str(kinds)))
+    monkeypatch.setattr("bais.terminal.terminal_width", lambda: 80)
+    capsys.readouterr()
+    assert main(["check"]) == 6
+    said = capsys.readouterr().out
+    lines = said.splitlines()
+    assert (len(lines) <= 20, max(map(len, lines)) <= 80) == (True, True), said
+    assert lines[2].split()[:5] == ["FAILED", "another_unit", "435", "29", "llm-28"]
+    golden(said)
+
+
+def test_a_kind_says_of_which_llms_and_batches_it_is_and_which_commands_mend_it(warehouse, capsys, golden):
+    spoil(
+        warehouse,
+        "update raw.trials set llm_recorded = 'vendor/new' where trial_id in (select min(trial_id) from raw.trials)",
+    )
+    main(["check", "--all"])
+    capsys.readouterr()
+    main(["check", "--kind", "unknown_llm"])
+    golden(capsys.readouterr().out)
+    assert main(["check", "--kind", "refused"]) == 2
+    golden(capsys.readouterr().err)
+
+
+def test_warnings_of_simulated_studies_are_not_counted_beside_real_ones(warehouse, capsys):
+    simulated = "update raw.batches set source = 'simulated' where batch_id in ('b38', 'b39')"
+    spoil(warehouse, WRONG.replace("$kinds", "['refused', 'drift']") + simulated)
+    capsys.readouterr()
+    main(["check"])
+    said = capsys.readouterr().out
+    assert [line.split()[2] for line in said.splitlines() if line.startswith("refused")] == ["8"]
+    assert "2 with warnings are simulated" in said
+
+
 def test_each_check_of_the_gate_has_words():
     config = read_config()
     assert {*config["checks"], *config["score_checks"]} <= words_of_checks().keys()
@@ -112,13 +169,14 @@ def test_all_lists_the_decisions_that_differ_by_reading(warehouse, capsys, golde
     said = capsys.readouterr().out
     golden(said, "Decisions", "recorded numbers")
     golden(said, "Decisions", "doubts")
+    golden(said, "1 decision in loan")
     assert "s  loan  all  calm  gap" in " ".join(said.split()).replace(" ", "  ")
     (line,) = [line for line in said.splitlines() if "displacement" in line]
     assert line.split() == ["s", "loan", "all", "sacd", "displacement", "no_technique", "use"]
     assert main(["check"]) == 0
     said = capsys.readouterr().out
-    assert "calm" in said, "what hangs on doubted answers is listed always"
-    assert "recorded numbers" not in said
+    assert "1 decision in loan" in said, "what hangs on doubted answers is said always"
+    assert not {"calm", "premortem", "sacd"} & set(said.split())
 
 
 def test_accepting_a_failed_batch_publishes_it_and_the_history_says_who_and_why(warehouse, capsys):
@@ -199,6 +257,9 @@ def test_a_check_that_observed_nothing_is_called_a_failure_whatever_its_level(wa
     )
     capsys.readouterr()
     main(["check"])
+    said = capsys.readouterr().out
+    golden(said, "FAILED refused")
+    main(["check", "--kind", "refused"])
     said = capsys.readouterr().out
     assert "FAILED, refused:" in said
     golden(said, "observed")

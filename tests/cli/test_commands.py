@@ -114,6 +114,7 @@ COMMANDS = {
     },
     "check": {
         "--batch": "text",
+        "--kind": "text",
         "--all": "flag",
         "--json": "flag",
         "--strict": "flag",

@@ -200,9 +200,36 @@ def test_a_trial_is_shown_from_what_was_asked_to_what_became_of_it(ask, monkeypa
     golden(ask("trial", "aa01"))
 
 
-def test_trials_are_listed(ask, monkeypatch, golden):
-    monkeypatch.setattr("bais.terminal.terminal_width", lambda: 80)
+def test_trials_are_listed(ask, golden):
+    golden(ask("trials", "--llm", "vendor/a"))
+
+
+def test_without_a_condition_a_table_is_of_the_newest_real_study_and_csv_of_all(ask, ids, change, capsys, golden):
+    change(
+        "insert into marts.trials by name select * replace (study || '-2' as study, trial_id || '2' as trial_id, "
+        "asked_at + interval 1 day as asked_at) from marts.trials;"
+        "update marts.trials set asked_at = asked_at + interval 1 year where source = 'simulated'"
+    )
+    listed = [line.split()[0] for line in ask("trials").splitlines()[2:]]
+    assert listed == ["aa012", "aa022", "bb012", "bb022"]
+    assert run("trials", "--limit", "1") == 0
+    golden(capsys.readouterr().err)
+    assert len(ids()) == 10
+    change("delete from marts.trials where source != 'simulated'")
     golden(ask("trials"))
+
+
+def test_a_list_of_trials_fits_a_screen(change, capsys, golden):
+    change(
+        "insert into marts.trials by name select trials.* replace (trial_id || n as trial_id, "
+        "'a-vendor-of-llms/an-llm-with-a-long-name-' || n as llm, 'a_domain_with_a_long_name' as domain, "
+        "'a_technique_with_a_long_name' as technique, 'out_of_range' as status) from marts.trials, range(30) as t (n)"
+    )
+    assert run("trials") == 0
+    out, err = capsys.readouterr()
+    lines = (out + err).splitlines()
+    assert (len(lines) <= 20, max(map(len, lines)) <= 80) == (True, True), out
+    golden(out.splitlines()[3])
 
 
 def test_what_a_trial_came_to_is_said_with_its_units(ask):
@@ -407,7 +434,7 @@ def test_a_trial_of_an_older_version_says_so(ask, warehouse, golden):
             made, "intermediate.int_prompts_outdated", batch_id="s/case/2", technique="no_technique",
             vignette_version=1, highest_of_vignette=2, technique_version=3, highest_of_technique=4,
         )  # fmt: skip
-    golden(ask("trials", "--all", "--where", "trial_id = 'dd01'"), "version 1 ", "2")
+    golden(ask("trials", "--all", "--where", "trial_id = 'dd01'"))
     found = json.loads(ask("trials", "--all", "--format", "json", "--where", "reason = 'older_version'"))
     assert [trial["trial_id"] for trial in found] == ["dd01"]
     assert "OLDER VERSION" in ask("trial", "dd01")
@@ -419,11 +446,11 @@ def test_what_is_held_back_is_listed_where_asked_for(ids, ask, golden):
     assert set(ids("--all", "--where", "held_back is not null")) == {"cc01", "dd01"}
     out = ask("trials", "--all")
     assert "quarantined: other_prompt" in out
-    golden(out, "batch")
+    golden(out, "its batch")
 
 
 def test_a_limit_keeps_the_first_and_says_how_many_there_are(warehouse, capsys, golden):
-    assert run("trials", "--limit", "2") == 0
+    assert run("trials", "--llm", "vendor/a", "--limit", "2") == 0
     out, err = capsys.readouterr()
     assert "aa02" in out
     assert "bb02" not in out
@@ -474,7 +501,7 @@ def test_what_there_is_not_is_answered_by_what_there_is(refused, arguments, gold
     golden(refused("trials", *arguments))
 
 
-@pytest.mark.parametrize("columns", [80, 200])
+@pytest.mark.parametrize("columns", [60, 80, 200])
 def test_the_table_fits_the_terminal(ask, monkeypatch, columns):
     monkeypatch.setattr("bais.terminal.terminal_width", lambda: columns)
     out = ask("trials", "--study", "s")

@@ -192,7 +192,7 @@ def test_what_a_failed_audit_flags_is_withdrawn_by_its_reason_and_the_next_check
     (batch_id,) = query("select batch_id from raw.batches")[0]
     assert main(["check", "--batch", batch_id]) == 6
     assert main(["check"]) == 6
-    golden(" ".join(capsys.readouterr().out.split()), "`bais withdraw --flag REASON --why TEXT`")
+    golden(capsys.readouterr().out, "`bais withdraw --flag temperature_out_of_range --why TEXT`")
     assert main(["withdraw", "--flag", "temperature_out_of_rang", "--why", "mistyped"]) == 2
     golden(capsys.readouterr().err, "temperature_out_of_rang")
     assert main(["withdraw", "--flag", "temperature_out_of_range", "--why", "mistyped"]) == 0
