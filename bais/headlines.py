@@ -1,6 +1,5 @@
 """`bais headlines`: what the evidence on each bias says to use and to avoid, as `bais recommend` says it."""
 
-import re
 from itertools import groupby
 from operator import attrgetter
 from shlex import quote
@@ -11,7 +10,7 @@ from analysis.report.queries import queries
 from analysis.words import codes
 from analysis.words.advice import headline, verdict
 from analysis.words.claims import on_versions, summary
-from analysis.words.headlines import beside_rankings, left_out_in_brief, scored_line, sentences_on_unread, study_line
+from analysis.words.headlines import beside_rankings, scored_line, sentences_on_unread, study_line
 from analysis.words.scores import SAID, sentences
 from analysis.words.shortfalls import lines as lines_on_shortfalls
 from bais.claims import CHECKED
@@ -19,7 +18,7 @@ from bais.evidence import evidence_by_paradigm
 from bais.options import only_study
 from bais.people import sentences_on_alterations, sentences_on_people
 from bais.sources import unread_lines
-from bais.terminal import first_sentence, say, say_each, say_rows
+from bais.terminal import say, say_each, say_rows
 from bais.warehouse import (
     IS_A_STUDY,
     is_public,
@@ -33,16 +32,11 @@ from bais.warehouse import (
 from ingest.warehouse import printable, warehouse_path
 
 SHORTFALLS = "from marts.shortfalls order by study, paradigm, domain"
-ASIDE = re.compile(r" \([^()]*\)")  # what a short form leaves out
-FINDINGS_IN_BRIEF = 2  # of scores: how far anchors move answers, and how often
 
 
 @click.command()
 @only_study
-@click.option(
-    "--brief", "is_brief", is_flag=True, help="a line for each answer; simulated studies where there is no other"
-)
-def headlines(study: str | None, is_brief: bool) -> None:
+def headlines(study: str | None) -> None:
     """Say what to use and what to avoid in each domain by the three goals, and what other biases and scores show."""
 
     with marts() as warehouse:
@@ -74,18 +68,14 @@ def headlines(study: str | None, is_brief: bool) -> None:
     def say_studies(are_simulated):
         for entry in studies:
             if study in (None, entry["study"]) and entry["is_simulated"] == are_simulated:
-                _say_study(entry, evidences[entry["study"]], altered[entry["study"]], is_brief, fallen_short)
+                _say_study(entry, evidences[entry["study"]], altered[entry["study"]], fallen_short)
 
     say_studies(are_simulated=False)
     for name, findings in scored.items():
         if study in (None, name):
-            _say_scored(findings, is_brief)
+            _say_scored(findings)
     say_each(sentence for name, sentence in people.items() if study in (None, name))
-    simulated = [row["study"] for row in studies if row["is_simulated"]]
-    if is_brief and not study and simulated and (scored or len(simulated) < len(studies)):
-        say(left_out_in_brief(simulated))
-    else:
-        say_studies(are_simulated=True)
+    say_studies(are_simulated=True)
     say_each(sentences_on_unread(unread))
     say_each(f"{why[0].upper()}{why[1:]}." for why in (() if study else held_back.values()))
     if not (studies or scored or people or held_back):
@@ -94,7 +84,7 @@ def headlines(study: str | None, is_brief: bool) -> None:
         of_document = [check for check in checks if check["document"] == document]
         text = " ".join([*summary(of_document), *on_versions(of_document)])
         named = "" if text.startswith(f"Document {document} ") else f"Document {document}. "
-        say(f"{named}{ASIDE.sub('', text) if is_brief else text}")
+        say(f"{named}{text}")
     if checks:
         say("`bais claims` says more of these published claims.")
     print(f"Warehouse: {printable(warehouse_path())}")
@@ -114,16 +104,15 @@ def _scored(warehouse):
     }
 
 
-def _say_scored(findings, is_brief):
+def _say_scored(findings):
 
     say(scored_line(findings))
     texts = sentences(findings) or ["No question of it was scored under a low and a high anchor."]
-    say_each(map(first_sentence, texts[:FINDINGS_IN_BRIEF]) if is_brief else texts, indent="  ")
-    if not is_brief:
-        print()
+    say_each(texts, indent="  ")
+    print()
 
 
-def _say_study(study, by_paradigm, altered, is_brief, fallen_short):
+def _say_study(study, by_paradigm, altered, fallen_short):
 
     lines = list(lines_on_shortfalls([row for row in fallen_short if row["study"] == study["study"]]))
     say(study_line(study))
@@ -131,9 +120,6 @@ def _say_study(study, by_paradigm, altered, is_brief, fallen_short):
     evidences = [evidence for evidence in evidences if evidence.rankings or evidence.biases]
     if not evidences and not altered:
         print("No two arms of it were asked, so that there is nothing to compare.")
-    if is_brief:
-        say_each([*map(headline, evidences), *altered, *lines], indent="  ")
-        return
     for _, of_paradigm in groupby((each for each in evidences if each.domain), key=attrgetter("paradigm")):
         _print_losses(list(of_paradigm))
     for evidence in evidences:

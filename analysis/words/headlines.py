@@ -66,23 +66,6 @@ def scored_line(study):
     )
 
 
-def left_out_in_brief(simulated):
-    """Say which studies a short form leaves out, as no LLM was asked.
-
-    Parameters
-    ----------
-    simulated : list of str
-
-    Returns
-    -------
-    str
-    """
-    return (
-        f"Left out here, as no LLM was asked: the SIMULATED {listed(simulated)}. `bais headlines --study "
-        f"{simulated[0]}` shows one of them, `bais headlines` all."
-    )
-
-
 def beside_rankings(placebos, rankings):
     """Say which techniques are placebos, and which have no rank, each with the reason.
 

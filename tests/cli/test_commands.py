@@ -223,7 +223,6 @@ COMMANDS = {
         "--limit": "int",
     },
     "headlines": {
-        "--brief": "flag",
         "--study": "text",
     },
     "report": {

@@ -742,21 +742,6 @@ def test_headlines_count_judgements_apart_from_trials(change, capsys, golden):
     golden(ask(capsys, "headlines"), "9 trials", "3 judgements")
 
 
-def test_brief_headlines_are_a_line_for_each_answer_and_of_simulated_studies_only_where_there_is_no_other(
-    change, capsys, golden
-):
-    whole, brief = (ask(capsys, "headlines", *more).splitlines() for more in (["--study", "s"], ["--brief"]))
-    assert [line.strip() for line in brief if line.startswith("  ")] == [
-        line for line in whole if line.startswith(("agreed (", "bare: ", "few (", "split ("))
-    ]
-    golden("\n".join(brief), "SIMULATED")
-    (claims,) = (line for line in brief if line.startswith("Document A. "))
-    golden(claims, "6 printed", "4 recompute")
-    assert "(" not in claims
-    change("update marts.trials set source = 'simulated'")
-    assert "Study made-up, 1 trials (SIMULATED" in ask(capsys, "headlines", "--brief")
-
-
 def test_headlines_of_one_study_leaves_out_the_others(warehouse, capsys):
     assert "made-up" not in ask(capsys, "headlines", "--study", "s")
     assert "Document" not in ask(capsys, "headlines", "--study", "made-up")
