@@ -11,17 +11,15 @@ export BAIS_SHARED
 STEP = @$(BIN)/python -m bais.step
 LAND = $(BIN)/python ingest/run.py
 
-run: .venv/installed  ## load what is at hand, build and test every table, write the report, say in short what came out
+run: .venv/installed  ## load what is at hand, build and test every table, write the report, say what came out and what to do next
 	$(STEP) simulated $(LAND)
 	$(STEP) biases-simulated $(LAND) biases-simulated
 	$(STEP) content-simulated $(LAND) content-simulated
 	$(if $(ARCHIVE),$(STEP) archive $(LAND) --archive $(ARCHIVE))
 	$(if $(SCORES),$(STEP) scores $(LAND) --archive $(SCORES))
 	$(STEP) build $(BIN)/bais build
-	$(STEP) headlines $(BIN)/bais headlines
 	$(STEP) report $(BIN)/bais report
-	@$(BIN)/bais headlines
-	@echo "What each step said is in logs/run/; \`$(BIN)/bais headlines\` says all that came out, as logs/run/headlines.txt does."
+	@$(BIN)/python -m bais.ending $(BIN)/bais logs/run/report.txt
 
 SUITE := $(BIN)/python -m pytest -n 2
 
