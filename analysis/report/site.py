@@ -254,7 +254,11 @@ def _techniques(study):
 def _dictionary():
     """Return the words of decisions and certainties with their meanings."""
     meanings = [(DECISIONS[code], CERTAINTY[code]) for code in ("no_evidence",)]
-    return meanings + [(code.replace("_", " ").replace("llm", "LLM"), text) for code, text in CERTAINTY.items() if code != "no_evidence"]
+    return meanings + [
+        (code.replace("_", " ").replace("llm", "LLM"), text)
+        for code, text in CERTAINTY.items()
+        if code != "no_evidence"
+    ]
 
 
 def _visible(line):

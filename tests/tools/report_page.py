@@ -30,7 +30,8 @@ RELATIONS = (
     "marts.post_hoc_changes",
     "marts.effects", "papers.technique_effects", "marts.conditions", "marts.counts", "marts.parse_disagreements",
     "inference.decisions", "inference.predictions", "inference.multiverse", "inference.intervals",
-    "seeds.llm_aliases", "intermediate.int_baseline_prompts", "inference.outcome_contrasts", "inference.power", "marts.technique_costs", "staging.stg_paradigms", "seeds.routers",
+    "seeds.llm_aliases", "intermediate.int_baseline_prompts", "inference.outcome_contrasts", "inference.power",
+    "marts.technique_costs", "staging.stg_paradigms", "seeds.routers",
 )  # fmt: skip
 TECHNIQUES = {
     # technique: name, ranked, % of baseline, losses by goal, ranks by goal, decisions and gains by goal
@@ -88,6 +89,7 @@ def make_warehouse(path, *, studies=("real", "made-up"), llms=("vendor/a", "vend
         for technique, (name, is_ranked, *_) in TECHNIQUES.items():
             made.add("seeds.techniques", technique=technique, display_name=name, is_ranked=is_ranked, description=said)
         made.add("seeds.llms", llm=llms[0], display_name=f"A {said}")
+        made.add("seeds.llms", llm="vendor/unasked", display_name="Nobody's", vendor=llms[0].split("/")[0])
         made.add("seeds.flag_reasons", reason="other_prompt", sentence=said)
         made.add("claims.papers", document="A", title=f"On what is {said}", authors="A. Lab", year=2026)
         for study in studies:
