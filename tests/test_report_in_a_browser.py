@@ -29,7 +29,7 @@ STATES = {
     "as it is": "() => true",
     "a cell": "() => eyes.open('button.cell', 0)",
     "a cell of the last LLM": "() => eyes.open('button.cell', -1)",
-    "who gave no number": "() => eyes.open('button.cell[aria-label*=SACD]', -1) && eyes.open('dialog .picks button', 0)",
+    "who gave no number": "() => eyes.open('.cell[aria-label*=SACD]', -1) && eyes.open('dialog .picks button', 0)",
     "a technique": "() => eyes.open('button.link[data-technique]', -1)",
     "an LLM": "() => eyes.choose('select[name=llm]', 1)",
     "another goal": "() => eyes.open('label:has([name=goal])', 1)",
