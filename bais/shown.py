@@ -1,6 +1,7 @@
 """What LLMs were asked and what they answered, as the pages show it: prompts, and the texts of answers."""
 
 import json
+import re
 from itertools import groupby
 
 from bais.transcript import turns_of_calls, turns_of_line
@@ -8,6 +9,7 @@ from bais.warehouse import records
 
 MOST_TEXTS = 3_000  # of which the pages take as many as they have room for
 LONGEST = 1_500  # characters of a reply
+FILLED_IN = re.compile(r"\{(?!anchor\})(\w+)\}")  # what a conversation fills in as it goes on
 CELL = ("study", "domain", "vignette", "llm", "technique", "direction")
 
 # of each cell and answer how many there are, and how many of them have a text; refusals have no value
@@ -182,5 +184,9 @@ def _as_bais_would_ask(study, vignette, technique):
         turns = [*template["turns"], *(rounds[step] for step in ("determine", "analyse", "debias") if step in rounds)]
         yield {
             "study": study, "vignette": vignette, "technique": technique, "direction": direction, "llm": None,
-            "anchor": None, "turns": turns, "is_sent": False,
+            "anchor": None, "turns": [FILLED_IN.sub(_named, turn) for turn in turns], "is_sent": False,
         }  # fmt: skip
+
+
+def _named(slot):
+    return f"[{slot[1].replace('_', ' ')}]"

@@ -130,6 +130,22 @@ class Matrix:
     missing: list
 
     @property
+    def has_own(self):
+        """Whether a ring belongs to another prompt than those of the others."""
+        return any(mark.is_own for mark in self._all_marks())
+
+    @property
+    def has_gaps(self):
+        """Whether somewhere too few trials were answered."""
+        return any(mark.is_unanswered for mark in self._all_marks())
+
+    def _all_marks(self):
+        return [
+            *(column.mark for column in self.columns),
+            *(mark for of in self.marks.values() for mark in of.values()),
+        ]
+
+    @property
     def ticks(self):
         """The values that stand below the axis."""
         return [self.step * i for i in range(self.segments + 1)]

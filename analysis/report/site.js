@@ -24,9 +24,9 @@ const drawn = (tag, attributes = {}, ...inside) => {
 };
 // names that hold what nobody sees: how they are shown, and from what is shown how they are written
 const cleaned = new Map(Object.entries(data.cleaned ?? {})), written = new Map([...cleaned].map(([name, as]) => [as, name]));
-const told = (name) => cleaned.get(name) ?? name;
+const shownAs = (name) => cleaned.get(name) ?? name;
 const nameIn = (text) => written.get(text) ?? text;
-const inShell = (name) => (/^[\w./:@-]+$/.test(name) ? name : `'${told(name).replaceAll("'", "'\\''")}'`);
+const inShell = (name) => (/^[\w./:@-]+$/.test(name) ? name : `'${shownAs(name).replaceAll("'", "'\\''")}'`);
 const short = (value) => (value === null ? "–" : String(+(+value).toPrecision(4)).replace("-", "−"));
 const whole = (value) => (value === null ? "–" : String(Math.round(value) + 0).replace("-", "−"));
 
@@ -88,14 +88,14 @@ const marked = (text, number) => {
 const turnOf = (who, text, number, isAsked = false) => made("div", { class: isAsked ? "turn asked" : "turn", dir: "auto" }, made("small", {}, who), ...marked(text, number));
 const askedOf = (place, vignette, technique, direction, number) => {
   const told = data.asked[place.study]?.[vignette]?.[technique === "sacd_initial" ? "sacd" : technique];
-  const one = told?.[direction] ?? told?.[direction === "none" ? "none" : "anchored"];
+  const one = told?.[direction] ?? told?.anchored ?? told?.low;
   const box = made("details", { class: "asked" }, made("summary", {}, "What was asked, with the number marked"));
   if (!one) {
     box.append(made("p", {}, "The archive kept no prompt of this case, and bais has no words of its own for it."));
     return box;
   }
   const value = one.anchor ?? number;
-  const from = one.is_sent ? `As it was sent${one.llm ? ` to ${data.llms[one.llm] ?? told(one.llm)}` : ""}.` : "As bais would ask it: the archive kept no prompt.";
+  const from = one.is_sent ? `As it was sent${one.llm ? ` to ${data.llms[one.llm] ?? shownAs(one.llm)}` : ""}.` : "As bais would ask it: the archive kept no prompt.";
   box.append(made("p", { class: "foot" }, from), ...one.turns.map((text, i) => turnOf(i ? "then" : "question", text, value, true)));
   return box;
 };
@@ -217,7 +217,7 @@ const drawAnswers = (place, vignette, llm, technique, isOwn) => {
 
 const openCell = (place, goal, technique, llm, vignette = Object.keys(place.vignettes).find((name) => place.vignettes[name][llm])) => {
   const [ring, dot, low, high, decision, isOwn] = place.goals[goal].cells[llm][technique];
-  const name = data.llms[llm] ?? told(llm), cell = place.vignettes[vignette]?.[llm];
+  const name = data.llms[llm] ?? shownAs(llm), cell = place.vignettes[vignette]?.[llm];
   Object.assign(state, { technique, cell: llm });
   remember();
   const without = isOwn ? "of its first answers" : "of a plain prompt";
@@ -226,7 +226,7 @@ const openCell = (place, goal, technique, llm, vignette = Object.keys(place.vign
   if (answered < asked) lines.push(made("p", { class: "gone" }, `${asked - answered} of ${asked} questions got no number. The dots are the ${answered} that did.`));
   const parts = [title(`${data.techniques[technique]} with ${name}`), ...lines];
   if (Object.keys(place.vignettes).length > 1) {
-    const choice = made("select", {}, ...Object.keys(place.vignettes).filter((other) => place.vignettes[other][llm]).map((other) => made("option", { value: other, ...(other === vignette ? { selected: "" } : {}) }, told(other))));
+    const choice = made("select", {}, ...Object.keys(place.vignettes).filter((other) => place.vignettes[other][llm]).map((other) => made("option", { value: other, ...(other === vignette ? { selected: "" } : {}) }, shownAs(other))));
     choice.addEventListener("change", () => openCell(place, goal, technique, llm, choice.value));
     parts.push(made("label", { class: "one" }, "Case ", choice));
   }
@@ -294,10 +294,10 @@ if (form) {
     if (!llm) return "";
     const told = chosen.goals[goal].say[llm];
     if (told) return told;
-    const name = data.llms[llm] ?? told(llm), vendor = data.vendors[llm];
+    const name = data.llms[llm] ?? shownAs(llm), vendor = data.vendors[llm];
     const there = Object.keys(chosen.asked), same = there.filter((other) => vendor && data.vendors[other] === vendor);
-    const elsewhere = data.places.filter((other) => other.asked[llm]).map((other) => told(other.domain));
-    const nearest = same.length ? `Nearest, of the same vendor: ${same.map((other) => data.llms[other] ?? told(other)).join(", ")}.` : "None of the same vendor was asked.";
+    const elsewhere = data.places.filter((other) => other.asked[llm]).map((other) => shownAs(other.domain));
+    const nearest = same.length ? `Nearest, of the same vendor: ${same.map((other) => data.llms[other] ?? shownAs(other)).join(", ")}.` : "None of the same vendor was asked.";
     return `Nobody has asked ${name} here${elsewhere.length ? ` (it was asked in ${elsewhere.join(", ")})` : ""}. ${nearest} To ask it: bais plan --to-settle ${inShell(chosen.domain)} --study ${inShell(chosen.study)} --llm ${inShell(llm)}`;
   };
   const choose = () => {
@@ -315,7 +315,7 @@ if (form) {
   const start = Math.max(data.places.findIndex((p) => nameOf(p) === state.place), 0);
   form.elements.place.value = String(start);
   form.elements.goal.value = state.goal in data.places[start].goals ? state.goal : leading(data.places[start]);
-  form.elements.llm.value = all("option", form).some((option) => option.value === told(state.llm)) ? told(state.llm) : "";
+  form.elements.llm.value = all("option", form).some((option) => option.value === shownAs(state.llm)) ? shownAs(state.llm) : "";
   form.addEventListener("input", choose);
   form.addEventListener("submit", (event) => event.preventDefault());
   for (const section of sections) {
@@ -375,7 +375,7 @@ if (filter) {
     const found = data.claims.filter((claim) => (!paper.value || claim.document === paper.value) && (verdict.value === "all" || (verdict.value === "sums" ? claim.recomputes === "no" : (claim.verdict ?? "") === verdict.value)));
     host.replaceChildren(...found.slice(0, shown).map(one));
     if (found.length > shown) host.append(made("button", { type: "button", class: "link", onclick: () => { shown += 10 * MOST; list(); } }, `${found.length - shown} more`));
-    filter.querySelector("output").textContent = `${found.length} claims`;
+    filter.querySelector("output").textContent = `${found.length} ${found.length === 1 ? "claim" : "claims"}`;
     Object.assign(state, { paper: paper.value, verdict: verdict.value });
     remember();
   };

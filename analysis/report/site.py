@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from analysis.report import claims, places
 from analysis.report.audit import gate_tables, provenance_tables
@@ -259,7 +259,7 @@ def _techniques(study):
             study.technique(name),
             clean(does.get(name) or ""),
             clean(shipped[name]["source"]) if name in shipped else None,
-            [clean_lines(text).strip() for text in shipped[name]["texts"]] if name in shipped else [],
+            [escape(clean_lines(text).strip()) for text in shipped[name]["texts"]] if name in shipped else [],
         )
         for name in study.techniques
     ]

@@ -26,7 +26,8 @@ def main():
         bench.leave_out("how soon a page can be used", "there is no Chromium here")
         return
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
-        if bais(["report", "--out", folder]):
+        single = Path(folder) / "single.html"
+        if bais(["report", "--out", folder]) or bais(["report", "--single", str(single)]):
             sys.exit("there is no report to open: run `bais build` first")
         browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         for path in sorted(Path(folder).rglob("*.html")):
@@ -34,7 +35,7 @@ def main():
             bare = path.with_name(f"bare-{path.name}")
             bare.write_text(re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL), encoding="utf-8")
             ready, without = (median(_opened(browser, each) for _ in range(bench.scaled(5))) for each in (path, bare))
-            name = f"{path.name}, until it can be used"
+            name = f"{path.relative_to(folder)}, until it can be used"
             size = f"{len(text.encode()) / 1e6:.2f} MB"
             bench.record(name, "1 s", ready / 1000, "at most 1", seconds=ready / 1000, details=size)
             bench.record(name, "without its script", ready / without, seconds=ready / 1000)

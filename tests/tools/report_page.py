@@ -29,7 +29,9 @@ RELATIONS = (
     "claims.papers", "claims.claim_trials", "marts.claim_checks", "marts.trials", "marts.attrition",
     "marts.post_hoc_changes",
     "marts.effects", "marts.conditions", "marts.counts", "marts.parse_disagreements",
-    "marts.technique_costs", "inference.decisions", "inference.predictions", "inference.multiverse",
+    "inference.decisions", "inference.predictions", "inference.multiverse",
+    "seeds.llm_aliases", "intermediate.int_baseline_prompts", "inference.outcome_contrasts", "inference.power",
+    "marts.technique_costs", "staging.stg_paradigms", "seeds.routers",
 )  # fmt: skip
 TECHNIQUES = {
     # technique: name, ranked, losses by goal, ranks by goal, decisions and gains by goal
@@ -43,6 +45,7 @@ HOW_SURE = {"use": "established", "avoid": "supported", "equivalent": "supported
 # what a row of these tables says where nothing else is said
 DEFAULTS = {
     "marts.attrition": {"vignette": "v", "paradigm": "anchoring"},
+    "marts.trials": {"vignette": "v", "paradigm": "anchoring", "response_unit": "thousand USD"},
     "marts.post_hoc_changes": {"paradigm": "anchoring"},
     "marts.effects": {"paradigm": "anchoring"},
     "marts.conditions": {"paradigm": "anchoring", "technique": "no_technique", "arm": "none", "row_set": "accepted"},
@@ -85,6 +88,7 @@ def make_warehouse(path, *, studies=("real", "made-up"), llms=("vendor/a", "vend
         for technique, (name, is_ranked, *_) in TECHNIQUES.items():
             made.add("seeds.techniques", technique=technique, display_name=name, is_ranked=is_ranked, description=said)
         made.add("seeds.llms", llm=llms[0], display_name=f"A {said}")
+        made.add("seeds.llms", llm="vendor/unasked", display_name="Nobody's", vendor=llms[0].split("/")[0])
         made.add("seeds.flag_reasons", reason="other_prompt", sentence=said)
         made.add("claims.papers", document="A", title=f"On what is {said}", authors="A. Lab", year=2026)
         for study in studies:
@@ -128,11 +132,7 @@ def _add_study(made, study, llms, said, domain, source):
         status_reparsed="refused", text_around=said,
     )  # fmt: skip
     for i, llm in enumerate(llms):
-        made.add(
-            "marts.trials", trial_id=f"{study}-{i}", **of, vignette="v", llm=llm, source=source,
-            response_unit="thousand USD", asked_at=asked, technique="sacd", anchor_direction="low", response=24,
-            response_text=said if i else None,
-        )  # fmt: skip
+        _add_texts(made, of, i, llm, said, source, asked)
         made.add(
             "marts.conditions", **of, vignette="v", llm=llm, is_baseline=True, temperature_scope="pooled", n_trials=30,
             mean=31.25 + i, sd=2.5, least=24, most=36,
@@ -150,6 +150,7 @@ def _add_study(made, study, llms, said, domain, source):
                         arm=direction, anchor_value=anchor, row_set="accepted",
                         response_source="reparsed", value=response, n_trials=7,
                     )  # fmt: skip
+    _add_another_bias(made, study, llms, said, source)
     for change, why, n_trials in (("withdrawn", said, 4), ("withdrawn", "typed twice", 1), ("reread", said, 1)):
         made.add("marts.post_hoc_changes", **of, llm=llms[0], change=change, why=why, n_trials=n_trials)
     for technique, (_, is_ranked, losses, ranks, decisions, gains) in TECHNIQUES.items():
@@ -189,6 +190,48 @@ def _add_study(made, study, llms, said, domain, source):
         )  # fmt: skip
         query = "select trial_id\nfrom marts.trials\nwhere\n    technique = 'sacd'\norder by llm;"
         made.add("claims.claim_trials", claim_id=claim, study=study, trials_query=query)
+
+
+def _add_texts(made, of, i, llm, said, source, asked):
+    """Add what an LLM said to low anchors with SACD: once only a number, else in turns; and the last one, nothing."""
+    trial = {**of, "llm": llm, "source": source, "technique": "sacd", "anchor_direction": "low"}
+    line = {"iterationDetails": [{"rawResponse": f"15, {said}"}, {"biasAnalysis": f"15 {said}", "rawResponse": "24"}]}
+    texts = [("number", "answered", 24, None)] if i == 0 else [("turns", "answered", 24, said)]
+    for name, status, response, text in [*texts, ("refusal", "refused", None, f"I cannot say. {said}")]:
+        known = {"trial_id": f"{of['study']}-{i}-{name}", "response_text": text}
+        made.add(
+            "marts.trials", **known, **trial, asked_at=asked, anchor_value=15, response=response, status=status,
+            first_response=15 if response else None,
+        )  # fmt: skip
+        kept = {name: trial[name] for name in ("study", "technique", "anchor_direction")}
+        told = json.dumps(line) if name == "turns" else None
+        made.add("raw.trials", **known, **kept, vignette="v", source="recorded", line=told, prompt_hash="p")
+    if i == 0:
+        question = f"The other side wants 15 thousand. {said} What do you say?"
+        made.add("raw.prompts", study=of["study"], prompt_hash="p", prompt_kind="message", text=question)
+        made.add(
+            "marts.technique_costs", study=of["study"], llm=llm, technique="sacd", calls_per_trial=4,
+            tokens_out_per_answer=250, cost_usd_per_answer=0.0125,
+        )  # fmt: skip
+
+
+def _add_another_bias(made, study, llms, said, source):
+    """Add how far answers sway with what was said before, with a plain prompt and with a technique."""
+    of = {"study": study, "paradigm": f"sway {said}", "measure": "leaned"}
+    made.add(
+        "staging.stg_paradigms", **of, better="low", reference=0, answer_kind="choice", measured_from="response",
+        is_leading=True,
+    )  # fmt: skip
+    for technique, value in (("no_technique", 0.25), ("premortem", 0.1)):
+        made.add(
+            "inference.outcome_contrasts", **of, arm="yes", arm_b="no", technique=technique, value=value,
+            low=value - 0.05, high=value + 0.05, is_headline=True, n_trials=40, n_llms=len(llms), n_items=4,
+            level="items", row_set="accepted", weighting="llm",
+        )  # fmt: skip
+        for llm in llms:
+            asked = {"study": study, "paradigm": of["paradigm"], "vignette": None, "llm": llm, "technique": technique}
+            made.add("marts.attrition", **asked, n_asked=20, n_answered=20)
+            made.add("marts.trials", **asked, source=source, arm="yes", status="answered")
 
 
 def _add_decisions(made, of, llms, technique, goal, loss, rank, decision, gain):
