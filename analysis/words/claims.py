@@ -410,7 +410,7 @@ def on_missing_versions(chosen):
     for document, label, study in sorted(missing):
         yield (
             f"Document {document} is about version {label} of {study}, which this warehouse does not have: its claims "
-            "were held against what is there. To hold them against that version, import its archive."
+            "were compared with what is there. To compare them with that version, import its archive."
         )
 
 

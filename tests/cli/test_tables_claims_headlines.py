@@ -504,7 +504,7 @@ def test_one_claim_says_what_it_would_be_on_the_newest_version(change, capsys, g
 def test_a_version_that_is_not_there_is_said_to_be_missing(change, capsys, golden):
     change("update marts.claim_checks set version = 'v1' where document = 'A'")
     golden(ask(capsys, "claims"), "v1")
-    golden(ask(capsys, "claims"), "To hold them")
+    golden(ask(capsys, "claims"), "To compare them")
     assert "version v1" not in ask(capsys, "claims", "--document", "B")
 
 
