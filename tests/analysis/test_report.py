@@ -270,7 +270,7 @@ def test_too_few_vendors_and_an_order_that_is_not_identified_are_said_only_where
 
 def test_below_five_vendors_no_goal_decides_anything():
     for _, _, decided in answer(study_with([("use", "avoid", "equivalent")], n_vendors=2), "d")["decisions"]:
-        assert [heading for heading, _ in decided] == ["? No evidence"]
+        assert [heading for heading, _ in decided] == ["? Unclear"]
 
 
 def test_what_would_change_a_decision_is_said_by_what_the_interval_decides_now(golden):

@@ -609,7 +609,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_table_falls_apart(see, monkey
     assert not [line for line in lines if line.startswith("── ")]
     assert [line for line in lines if line.startswith("Devil's Advocate  ")]
     if "--why" not in more:
-        assert len(lines) <= 15
+        assert len(lines) <= (17 if "some/unknown" in arguments else 15)  # here goals are opposed too
         assert any("┼" in line or "│" in line for line in lines)
 
 

@@ -249,7 +249,7 @@ def test_each_llm_has_what_each_technique_does_to_it_with_its_interval_and_the_h
         f"A so: 12 ✕ harms {minus}21.0 ({minus}23.0 to {minus}19.0) ≈ no difference +0.3 ({minus}1.7 to +2.3) "
         "✓ helps +7.0 (+5.0 to +9.0)"
     )
-    assert b.startswith(f"vendor/b ? cannot be told {minus}22.0 ({minus}24.0 to {minus}20.0)")
+    assert b.startswith(f"vendor/b ? unclear {minus}22.0 ({minus}24.0 to {minus}20.0)")
     assert "for all 8 rows at once, of each LLM and comparison. Premortem harms A so: 12." in plain(table)
     assert "no LLM is surely harmed" not in plain(table).lower()
     by_displacement = next(part for part in page.split("<caption>") if "Loan, displacement (pp)" in part)
@@ -300,7 +300,7 @@ def test_of_what_is_decided_the_page_says_how_sure_it_is(of_five):
     words = visible(of_five[1])
     assert "✓ Use\nPremortem: established for LLMs like these" in words
     assert "✕ Avoid\nPremortem: supported for LLMs like these, not established" in words
-    assert "? No evidence\nSACD\n" in words
+    assert "? Unclear\nSACD\n" in words
 
 
 def test_what_is_beside_a_decision_is_on_the_page(of_five):

@@ -241,10 +241,7 @@ def test_what_a_decision_lacks_is_said_and_no_limit_twice():
 def test_each_llm_has_what_a_technique_does_to_it_and_who_is_harmed_is_named():
     text = template_paper(FACTS)
     assert "| LLM | SACD | Devil's Advocate |" in text
-    assert (
-        f"| v/b-4.5 | harms {MINUS}9.1 pp ({MINUS}12.4 pp to {MINUS}5.8 pp) | cannot be told 1.4 pp ({MINUS}1.9 pp "
-        in text
-    )
+    assert f"| v/b-4.5 | harms {MINUS}9.1 pp ({MINUS}12.4 pp to {MINUS}5.8 pp) | unclear 1.4 pp ({MINUS}1.9 pp " in text
     assert "SACD harms v/b-4.5 by displacement" in FACTS["domains"]["judicial"]["conclusion"]
     assert problems_with("SACD gains 21.2 pp in o3.") == []
     assert problems_with("SACD gains 21.2 pp in v/b-4.5.")
