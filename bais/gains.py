@@ -106,7 +106,7 @@ def _decided(evidence, by_goal, row, goal):
     names = ("gain", "gain_low", "gain_high")
     text, *bounds = _numbers(words, [of_goal[name] for name in names if of_goal[name] is not None])
     text += f" [{', '.join(bounds)}]" if bounds else ""
-    if of_goal["comparison"] == "confounded":
+    if of_goal["decision"] is None:
         return f"({text})"
     said = on_an_llm(of_goal) if evidence.own else DECISIONS[of_goal["decision"]]
     return f"{text} {said}" if of_goal["decision"] in DECIDED else text
