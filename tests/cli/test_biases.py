@@ -7,7 +7,7 @@ import re
 import duckdb
 import pytest
 
-from analysis.report.biases import matrix, sections_on_biases
+from analysis.report.biases import matrices, sections_on_biases
 from analysis.report.studies import Study
 from analysis.words.advice import headline, verdict
 from bais.evidence import evidence_by_paradigm, on_a_page
@@ -521,7 +521,7 @@ def test_a_bias_is_a_row_for_each_contrast_coloured_by_what_is_decided(ask, tmp_
     study = Study("s", False, rows)
     (section,) = sections_on_biases(study, "study-1")
     assert section.tables[0].name.startswith("chose_sure")
-    biases, techniques = matrix(study)
+    ((biases, techniques),) = matrices(study)
     assert techniques == ["sacd"]
     assert "chose_sure" in biases[0].name
     golden("\n".join(f"{bias.name}: {bias.effects['sacd'].tone}, {bias.effects['sacd'].text}" for bias in biases))
