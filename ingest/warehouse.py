@@ -261,9 +261,9 @@ def disk_of(path: Path) -> Path:
     return next(folder for folder in (path, *path.parents) if folder.is_mount())
 
 
-def patiently(act: Callable, patience_s: float = PATIENCE_S, *, is_quiet: bool = False):
+def patiently(act: Callable, patience_s: float | None = None, *, is_quiet: bool = False):
     """Return what an act gives that needs the warehouse, once whoever has it is done; say once what is waited for."""
-    until, is_said = time.monotonic() + patience_s, is_quiet
+    until, is_said = time.monotonic() + (PATIENCE_S if patience_s is None else patience_s), is_quiet
     while True:
         try:
             return act()

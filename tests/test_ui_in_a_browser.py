@@ -33,7 +33,8 @@ MORE = {
     "raw.trials": "'vendor/a' as llm_recorded,",
     "marts.trials": "'vendor/a' as llm, 'anchoring' as paradigm, 'answered' as status, 24.0 as response,",
 }
-RENAME = "import duckdb, sys; duckdb.connect(sys.argv[1]).execute(\"update seeds.llms set display_name = 'Renamed'\")"
+RENAMED = "update seeds.llms set display_name = 'Renamed' where display_name like 'A %'"
+RENAME = f'import duckdb, sys; duckdb.connect(sys.argv[1]).execute("{RENAMED}")'
 
 
 @pytest.fixture(scope="module")
