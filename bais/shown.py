@@ -7,7 +7,7 @@ from itertools import groupby
 from bais.transcript import turns_of_calls, turns_of_line
 from bais.warehouse import records
 
-MOST_TEXTS = 3_000  # of which the pages take as many as they have room for
+MOST_TEXTS = 3_000  # of a study, of which the pages take as many as they have room for
 LONGEST = 1_500  # characters of a reply
 FILLED_IN = re.compile(r"\{(?!anchor\})(\w+)\}")  # what a conversation fills in as it goes on
 CELL = ("study", "domain", "vignette", "llm", "technique", "direction")
@@ -106,7 +106,10 @@ def answers(warehouse) -> list[dict]:
         for place, row in enumerate(with_value):
             row["place"] = 2 if place else 1
     rows.sort(key=lambda row: (row.get("place", 0), -row["n_texts"]))
-    picked = {"trial_ids": [row["trial_id"] for row in rows[:MOST_TEXTS]]}
+    by_study = {}
+    for row in rows:
+        by_study.setdefault(row["study"], []).append(row["trial_id"])
+    picked = {"trial_ids": [trial_id for of_study in by_study.values() for trial_id in of_study[:MOST_TEXTS]]}
     kept = {row["trial_id"]: row for row in records(warehouse, KEPT, picked)}
     calls = _by_trial(records(warehouse, CALLS, picked))
     for row in rows:

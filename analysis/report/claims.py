@@ -9,7 +9,7 @@ ORDER = ("holds", "weaker", "other_way", "contradicted", "confounded", None)
 TONES = {
     "holds": "helps", "weaker": "unsure", "other_way": "unsure", "contradicted": "harms", "confounded": "same",
 }  # fmt: skip
-LEAVES = ("not_applicable", "not_checked")  # nothing about LLMs, or nothing that was judged: shown if its sums fail
+WORST_FIRST = ("contradicted", "other_way", "confounded", "weaker", "holds")
 
 
 def papers(claims):
@@ -66,7 +66,7 @@ def _word(code):
 
 
 def ledger(claims):
-    """Return the claims that are judged, or do not recompute, as the page's script lists them, the worst first.
+    """Return the claims about LLMs, and others that do not recompute, as the page's script lists them, the worst first.
 
     Parameters
     ----------
@@ -78,16 +78,15 @@ def ledger(claims):
     list of dict
         Numbers as the warehouse has them.
     """
-    distinct = words.distinct(claims)
-    once = [claim for claim in distinct if claim["holds"] not in LEAVES or claim["recomputes"] == "no"]
-    once.sort(key=lambda claim: _severity(claim))
-    return [_claim(claim) for claim in once]
+    once = words.distinct(claims)
+    about_llms = [claim for claim in once if claim["holds"] != "not_applicable" or claim["recomputes"] == "no"]
+    return [_claim(claim) for claim in sorted(about_llms, key=_severity)]
 
 
 def _severity(claim):
     """Sort wholly contradicted claims before unsure ones, sentences before numbers."""
-    places = {"contradicted": 0, "other_way": 1, "confounded": 2, "weaker": 3, "holds": 4}
-    return places.get(claim["holds"], 5), claim["kind"] != "sentence", claim["document"], claim["claim_id"]
+    place = WORST_FIRST.index(claim["holds"]) if claim["holds"] in WORST_FIRST else len(WORST_FIRST)
+    return place, claim["kind"] != "sentence", claim["document"], claim["claim_id"]
 
 
 def _claim(claim):

@@ -113,8 +113,6 @@ class Column:
 class Matrix:
     """The techniques and LLMs of a domain, by one goal."""
 
-    id: str
-    domain: str
     goal: str
     leads: bool
     headline: str
@@ -151,15 +149,13 @@ class Matrix:
         return [self.step * i for i in range(self.segments + 1)]
 
 
-def matrices(study, domain, prefix):
+def matrices(study, domain):
     """Make the matrix of a domain by each goal, the leading one first.
 
     Parameters
     ----------
     study : Study
     domain : str
-    prefix : str
-        Of their ids.
 
     Returns
     -------
@@ -167,10 +163,10 @@ def matrices(study, domain, prefix):
     """
     leading = study.leading(domain)
     goals = sorted(GOALS, key=lambda goal: goal != leading)
-    return [_matrix(study, domain, goal, goal == leading, f"{prefix}-{goal}") for goal in goals]
+    return [_matrix(study, domain, goal, goal == leading) for goal in goals]
 
 
-def _matrix(study, domain, goal, leads, id_):
+def _matrix(study, domain, goal, leads):
     over = study.in_order(study.rows("decisions", domain=domain, goal=goal, comparison="control"))
     over = sorted((row for row in over if row["loss"] is not None), key=lambda row: _place(row["decision"]))
     each = [row for row in study.rows("of_each_llm", domain=domain, goal=goal) if row["loss"] is not None]
@@ -183,15 +179,12 @@ def _matrix(study, domain, goal, leads, id_):
     overall = next((row["loss_control"] for row in over if row["control"] == NO_TECHNIQUE), losses.get(None))
     largest = [row[name] for row in (*over, *each) for name in ("loss", "loss_control") if row[name] is not None]
     most, segments, step = _axis([*largest, *losses.values()])
-    asked = {}
-    for row in study.rows("asked_of_llms", domain=domain):
-        n_asked, n_answered = asked.get((row["llm"], row["technique"]), (0, 0))
-        asked[row["llm"], row["technique"]] = n_asked + row["n_asked"], n_answered + row["n_answered"]
+    asked = study.asked(domain)
     there = {row["llm"] for row in each} | {llm for llm in losses if llm}
     llms = sorted(there, key=lambda llm: (-(losses.get(llm) or 0), study.llm(llm).lower()))
 
     def answered(llm, technique):
-        n_asked, n_answered = asked.get((llm, technique), (0, 0))
+        n_asked, n_answered = asked.get(llm, {}).get(technique, (0, 0))
         return n_answered / n_asked if n_asked else None
 
     predicted = {
@@ -221,7 +214,7 @@ def _matrix(study, domain, goal, leads, id_):
     named = [(column.name, column.mark.row) for column in columns]
     has_vendors = all((row["n_vendors"] or 0) >= FEWEST_VENDORS for row in over)
     return Matrix(
-        id=id_, domain=domain, goal=goal, leads=leads, headline=headline(named, has_vendors=has_vendors),
+        goal=goal, leads=leads, headline=headline(named, has_vendors=has_vendors),
         note=_note(study, domain, llms, over), most=most, segments=segments, step=step, columns=columns, llms=llms,
         plain={**losses, None: overall}, marks=marks, say=said, missing=_missing(study, domain),
     )  # fmt: skip

@@ -3,7 +3,6 @@
 import json
 
 from analysis.report.values import clean, clean_lines
-from analysis.words.codes import GOALS
 
 ROOM = 250_000  # characters that the texts of a page may take
 
@@ -38,26 +37,19 @@ def place(study, domain, of_goals, n_texts):
         cells(row["vignette"], row["llm"])["base"] = row["mean"]
     for row in study.rows("anchors", domain=domain):
         cells(row["vignette"], row["llm"])["anchors"][row["arm"]].append(row["anchor_value"])
-    asked = {}
-    for row in study.rows("asked_of_llms", domain=domain):
-        totals = asked.setdefault(row["llm"], {}).setdefault(row["technique"], [0, 0])
-        totals[0] += row["n_asked"]
-        totals[1] += row["n_answered"]
     return {
-        "study": study.name, "domain": domain, "unit": study.unit(domain), "vignettes": vignettes, "asked": asked,
-        "goals": {matrix.goal: _of_goal(matrix) for matrix in of_goals},
+        "study": study.name, "domain": domain, "unit": study.unit(domain), "vignettes": vignettes,
+        "asked": study.asked(domain), "goals": {matrix.goal: _of_goal(matrix) for matrix in of_goals},
     }  # fmt: skip
 
 
 def _of_goal(matrix):
     return {
         "leads": matrix.leads,
-        "unit": "%",
         "cells": {llm: {t: mark.numbers() for t, mark in marks.items()} for llm, marks in matrix.marks.items()},
         "over": {column.technique: column.mark.numbers() for column in matrix.columns},
         "say": matrix.say,
         "lines": {column.technique: column.lines for column in matrix.columns},
-        "measures": GOALS[matrix.goal].measures,
     }
 
 
@@ -94,17 +86,16 @@ def texts(rows, studies, room=ROOM):
 
 def key_of(row):
     """Return the name of a cell in the page's data, as `JSON.stringify` writes it."""
-    cell = [row["study"], row["vignette"], row["llm"], row["technique"], row["direction"]]
-    return json.dumps(cell, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(_cell(row), ensure_ascii=False, separators=(",", ":"))
+
+
+def _cell(row):
+    return [row[name] for name in ("study", "vignette", "llm", "technique", "direction")]
 
 
 def counted(rows):
-    """Count the answers that have a text, by their cell and value; the first answers of several by their own."""
-    made = {}
-    for row in rows:
-        cell = (row["study"], row["vignette"], row["llm"], row["technique"], row["direction"])
-        made[*cell, row["value"]] = row["n_texts"]
-    return made
+    """Count the answers that have a text, by their cell and value."""
+    return {(*_cell(row), row["value"]): row["n_texts"] for row in rows}
 
 
 def asked(rows, studies):

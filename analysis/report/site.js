@@ -80,14 +80,17 @@ const show = (...parts) => {
 };
 const title = (text) => made("h2", { id: "drawer-title" }, text);
 
-const LISTS = { none: "no number", low: "low number", high: "high number" };
+// the first answers of a technique's trials are told as a technique of their own
+const FIRST = "_initial";
+const isFirstAnswer = (technique) => technique.endsWith(FIRST);
+const debiased = (technique) => (isFirstAnswer(technique) ? technique.slice(0, -FIRST.length) : technique);
 const marked = (text, number) => {
   const parts = number === null || number === undefined ? [text] : text.split(new RegExp(`(?<![\\d.,])(${String(number).replace(".", "\\.")}|\\{anchor\\})(?![\\d]|[.,]\\d)`));
   return parts.map((part, i) => (i % 2 ? made("mark", {}, part === "{anchor}" ? String(number) : part) : part));
 };
 const turnOf = (who, text, number, isAsked = false) => made("div", { class: isAsked ? "turn asked" : "turn", dir: "auto" }, made("small", {}, who), ...marked(text, number));
 const askedOf = (place, vignette, technique, direction, number) => {
-  const told = data.asked[place.study]?.[vignette]?.[technique === "sacd_initial" ? "sacd" : technique];
+  const told = data.asked[place.study]?.[vignette]?.[debiased(technique)];
   const one = told?.[direction] ?? told?.anchored ?? told?.low;
   const box = made("details", { class: "asked" }, made("summary", {}, "What was asked, with the number marked"));
   if (!one) {
@@ -102,7 +105,7 @@ const askedOf = (place, vignette, technique, direction, number) => {
 
 const dotsOf = (place, vignette, llm, technique, isOwn) => {
   const cell = place.vignettes[vignette][llm];
-  const control = isOwn ? "sacd_initial" : "no_technique";
+  const control = isOwn ? `${technique}${FIRST}` : "no_technique";
   const plain = isOwn ? "First answer" : "Plain prompt";
   const name = data.techniques[technique];
   return [
@@ -120,10 +123,10 @@ const ticksOf = (low, high) => {
 };
 
 const textsOf = (place, vignette, llm, row) => {
-  const of = row.of === "sacd_initial" ? "sacd" : row.of;
+  const of = debiased(row.of);
   return data.texts[JSON.stringify([place.study, vignette, llm, of, row.direction])] ?? [];
 };
-const exactly = (row, value) => ([said, , first]) => (row.of === "sacd_initial" ? first === value : said === value);
+const exactly = (row, value) => ([said, , first]) => (isFirstAnswer(row.of) ? first === value : said === value);
 
 const listAnswers = (place, vignette, llm, row, value, n, total, host) => {
   const anchors = place.vignettes[vignette][llm].anchors[row.direction] ?? [];
@@ -135,7 +138,7 @@ const listAnswers = (place, vignette, llm, row, value, n, total, host) => {
     const shown = [...found, ...(value === null ? [] : silent), ...others];
     if (value !== null && !found.length) {
       const [, , kept] = row.dots.find(([said]) => said === value) ?? [];
-      host.append(made("p", { class: "foot" }, kept || row.of === "sacd_initial" ? "More texts: bais ui." : "The archive kept the number only."));
+      host.append(made("p", { class: "foot" }, kept || isFirstAnswer(row.of) ? "More texts: bais ui." : "The archive kept the number only."));
     }
     if (!shown.length) return;
     const picks = made("div", { class: "picks" }), view = made("div");
@@ -152,7 +155,7 @@ const listAnswers = (place, vignette, llm, row, value, n, total, host) => {
     pick(shown[0], picks.firstChild);
   };
   if ("live" in page) {
-    const isFirst = row.of === "sacd_initial", of = isFirst ? "sacd" : row.of;
+    const isFirst = isFirstAnswer(row.of), of = debiased(row.of);
     const query = { study: place.study, vignette, llm, technique: of, direction: row.direction, ...(isFirst ? {} : { value: value ?? "none" }) };
     listAll(query, row.label, (entry) => !isFirst || entry[2] === value, number, host);
   } else put(textsOf(place, vignette, llm, row));
@@ -232,7 +235,7 @@ const openCell = (place, goal, technique, llm, vignette = Object.keys(place.vign
   }
   if (cell) {
     const [figure, said] = drawAnswers(place, vignette, llm, technique, isOwn);
-    const silent = dotsOf(place, vignette, llm, technique, isOwn).filter((row) => row.of !== "sacd_initial").filter((row) => textsOf(place, vignette, llm, row).some(([value]) => value === null) || ("live" in page && answered < asked && row.of === technique));
+    const silent = dotsOf(place, vignette, llm, technique, isOwn).filter((row) => !isFirstAnswer(row.of)).filter((row) => textsOf(place, vignette, llm, row).some(([value]) => value === null) || ("live" in page && answered < asked && row.of === technique));
     const picks = made("div", { class: "picks" });
     for (const row of silent) {
       const n = textsOf(place, vignette, llm, row).filter(([value]) => value === null).reduce((sum, [, count]) => sum + count, 0);

@@ -4,6 +4,7 @@ import hashlib
 import json
 from base64 import b64encode
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,11 +81,12 @@ class Site:
         self._counted = places.counted(self.tables["answer_texts"])
 
     def _places(self):
-        made = []
-        for study in self.studies:
-            for domain in study.domains:
-                made.append((study, domain, matrices(study, domain, f"place-{len(made)}")))
-        return made
+        return [(study, domain, matrices(study, domain)) for study in self.studies for domain in study.domains]
+
+    @cached_property
+    def fingerprint(self):
+        """What tells the rows of the pages from others."""
+        return fingerprint(self.tables)
 
     def pages(self):
         """Return the files of the site by their names."""
@@ -114,7 +116,7 @@ class Site:
             current=names[0], title=self._title(names), nav=self._nav(is_single), is_single=is_single, is_live=is_live,
             state=state, is_test=self.is_test, stamp=self._stamp(), parts=[self._part(name) for name in names],
             policy=POLICY.format(_hash(style), _hash(script)), style=Markup(style), script=Markup(script),
-            versions=sorted(self.versions.items()), fingerprint=fingerprint(self.tables),
+            versions=sorted(self.versions.items()), fingerprint=self.fingerprint,
             data=_embedded(self._data(names)), places=self._shown_places(), llms=self._llms(), goals=self._goals(),
             meanings={name: goal.measures for name, goal in GOALS.items()}, words=OF_AN_LLM,
             papers=claims.papers(self.claims) if "papers" in names else [],
@@ -123,9 +125,9 @@ class Site:
         return "\n".join(line if line.isprintable() else _visible(line) for line in text.split("\n")) + "\n"
 
     def _title(self, names):
-        return "which debiasing technique, for which LLM, in which domain, how sure" if "answer" in names else TITLES[
-            names[0]
-        ]  # fmt: skip
+        if "answer" in names:
+            return "which debiasing technique, for which LLM, in which domain, how sure"
+        return TITLES[names[0]]
 
     def _nav(self, is_single):
         links = [Link(name, TITLES[name], f"#page={name}" if is_single else FILES[name]) for name in self.names]
@@ -168,7 +170,7 @@ class Site:
         return sorted(((llm, study.llm(llm)) for llm in asked | known), key=lambda pair: pair[1].lower())
 
     def _verdicts(self):
-        there = {claim["verdict"] for claim in claims.ledger(self.claims)}
+        there = {claim["holds"] for claim in self.claims}
         return [(code, HOLDS[code][0]) for code in claims.ORDER if code in there and code is not None]
 
     def _part(self, name):
@@ -185,7 +187,7 @@ class Site:
 
     def _data(self, names):
         """Return what the script needs, as JSON that can stand in HTML."""
-        data = {"files": FILES}
+        data = {}
         if "answer" in names:
             there = {study.name for study, *_ in self.places}
             study = self.places[0][0] if self.places else None

@@ -63,6 +63,15 @@ class Study:
         names = {row["technique"] for table in ("losses", "attrition") for row in self.rows(table)}
         return sorted(names, key=lambda name: (name != NO_TECHNIQUE, not seeded.get(name, False), name))
 
+    def asked(self, domain):
+        """Return by LLM and technique how many trials of a domain were asked, and how many of these answered."""
+        made = {}
+        for row in self.rows("asked_of_llms", domain=domain):
+            totals = made.setdefault(row["llm"], {}).setdefault(row["technique"], [0, 0])
+            totals[0] += row["n_asked"]
+            totals[1] += row["n_answered"]
+        return made
+
     def technique(self, name):
         """Return how a technique is called."""
         return _called(name, "technique", self.tables["techniques"])
