@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from bais.main import main
+from tests.tools.browsing import chromium
 from tests.tools.report_page import TRIED, make_warehouse
 
 pytestmark = pytest.mark.slow("pages in a browser")
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-BROWSERS = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
 EYES = (Path(__file__).parent / "tools" / "eyes.js").read_text(encoding="utf-8")
 DESK, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
 SIZES = pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
@@ -117,15 +116,8 @@ class Reader:
 
 @pytest.fixture(scope="module")
 def browser():
-    found = next((path for path in BROWSERS if Path(path).exists()), None)
-    if not found:
-        pytest.skip("no chromium on this machine")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(
-            executable_path=found, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        )
+    with chromium() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -2,21 +2,16 @@
 
 import subprocess
 import sys
-import threading
-from pathlib import Path
 
 import duckdb
 import pytest
 
-from bais.served import Served
-from bais.ui import Server
+from tests.tools.browsing import chromium, serving
 from tests.tools.report_page import make_warehouse
 
 pytestmark = pytest.mark.slow("pages in a browser")
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-BROWSERS = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
 HOSTILE = "</script><img src=x onerror=document.title='injected'>\u202e"
 N, AT_ONCE = 450, 200
 # answers of 24 to the plain prompt under a high number, two of them without a text
@@ -38,6 +33,12 @@ RENAME = f'import duckdb, sys; duckdb.connect(sys.argv[1]).execute("{RENAMED}")'
 
 
 @pytest.fixture(scope="module")
+def browser():
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
 def warehouse(tmp_path_factory):
     path = tmp_path_factory.mktemp("ui") / "w.duckdb"
     make_warehouse(path, said=HOSTILE)
@@ -49,27 +50,8 @@ def warehouse(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(warehouse):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BAIS_WAREHOUSE", str(warehouse))
-        served = Served()
-        served.prepare()
-        with Server(served) as server:
-            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-            thread.start()
-            yield server
-            server.shutdown()
-            thread.join()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    found = next((path for path in BROWSERS if Path(path).exists()), None)
-    if not found:
-        pytest.skip("no chromium on this machine")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
+    with serving(warehouse) as started:
+        yield started
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from bais import ui
 from bais.main import main
 from bais.served import Served
 from bais.ui import Server
+from tests.tools.browsing import serving as serving_from
 from tests.tools.report_page import make_warehouse
 
 CELL = {"study": "real", "vignette": "v", "llm": "vendor/a", "technique": "no_technique", "direction": "high"}
@@ -102,19 +103,9 @@ class Client:
 
 @contextmanager
 def started(path):
-    """Serve a warehouse from a thread of this process."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BAIS_WAREHOUSE", str(path))
-        served = Served()
-        served.prepare()
-        with Server(served) as server:
-            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-            thread.start()
-            try:
-                yield Client(server)
-            finally:
-                server.shutdown()
-                thread.join()
+    """Give a client of a server of a warehouse."""
+    with serving_from(path) as server:
+        yield Client(server)
 
 
 @pytest.fixture(scope="module")
