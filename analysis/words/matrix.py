@@ -23,7 +23,7 @@ LIKE_THESE = (
     "LLMs like these: {loss}; gain {gain} points, 95 % interval {low} to {high} ({n} comparisons at once): {said}."
 )
 WITHOUT_INTERVAL = "LLMs like these: {loss}; no interval, since {why}."
-ON_THESE = "In these {n} LLMs ({loss} on average): shown to help {helped}, shown to harm {harmed}."
+ON_THESE = "Of these {n} LLMs ({loss} on average): shown to help {helped}, shown to harm {harmed}."
 ONE_MORE = "One more LLM: gain {low} to {high} points; a gain with probability {p}."
 SAME_WAYS = "Ways of counting that say the same: {n} of {of}; of those without one LLM or vendor {m} of {without}."
 IN_MIND = "Keep in mind: {why}."
