@@ -257,7 +257,7 @@ const openTechnique = (place, goal, technique) => {
   const calls = data.calls[technique], costs = data.costs.filter((row) => row.study === place.study && row.technique === technique);
   const usd = costs.map((row) => row.cost_usd_per_answer).filter((value) => value !== null);
   const cost = [calls ? `${calls[0] === calls[1] ? calls[0] : `${calls[0]} to ${calls[1]}`} calls for an answer` : null,
-    usd.length ? `${Math.min(...usd).toPrecision(2)} to ${Math.max(...usd).toPrecision(2)} USD an answer, by LLM` : "the archive kept no tokens, so that nothing is known in USD"].filter(Boolean);
+    usd.length ? `${Math.min(...usd).toPrecision(2)} to ${Math.max(...usd).toPrecision(2)} USD an answer, by LLM` : "what it costs in USD is not known, since tokens were not counted or its LLMs have no price"].filter(Boolean);
   const vignette = Object.keys(place.vignettes)[0], anyone = Object.values(place.vignettes[vignette] ?? {})[0];
   show(
     title(data.techniques[technique]), ...(data.does[technique] ? [made("p", {}, `${data.does[technique]}.`)] : []),
