@@ -58,11 +58,6 @@ LISTED = (
     "newest_holds",
 )  # fmt: skip
 YES_OR_NO = {"yes": "yes", "no": "no", "holds": "yes"}
-# what the summary counts beside what recomputes, by code of `holds`
-COUNTED = {
-    "holds": "hold", "weaker": "weaker than printed", "other_way": "unsure (other way)", "contradicted": "contradicted",
-    "confounded": "unlike conditions", "not_applicable": "not about LLMs", None: "not judged",
-}  # fmt: skip
 MOST_LINES = 15  # of the summary
 
 
@@ -215,7 +210,7 @@ def _counted(claims, width):
     of = {document: [claim for claim in claims if claim["document"] == document] for document in papers}
     again = [f"{sum(claim['recomputes'] == 'yes' for claim in its):,} of {len(its):,}" for its in of.values()]
     rows = [("recompute, of all", *again)]
-    for code, words in COUNTED.items():
+    for code, (words, _) in HOLDS.items():
         numbers = [sum(claim["holds"] == code for claim in its) for its in of.values()]
         if any(numbers):
             rows.append((words, *(f"{n:,}" for n in numbers)))

@@ -1,4 +1,4 @@
-"""`bais claims --paper`: the claims of any paper, held against a copy of the warehouse that is gone afterwards."""
+"""`bais claims --paper`: the claims of any paper, compared with a copy of the warehouse that is gone afterwards."""
 
 import contextlib
 import os
@@ -48,7 +48,7 @@ def ledger_with(folder: Path) -> Iterator:
         copy_of(path, copy)
         environment = {"BAIS_WAREHOUSE": str(copy), OWN: str(folder.absolute())}
         if dbt.ended(dbt.start("run", "--select", *REBUILT, more_environment=environment)):
-            raise UserError("the claims could not be held against the warehouse: what dbt says is above")
+            raise UserError("the claims could not be compared with the warehouse: what dbt says is above")
         with contextlib.closing(connect(copy)) as warehouse:
             yield warehouse
 

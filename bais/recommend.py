@@ -105,12 +105,12 @@ def recommend(
         say_goals(evidence, goals)
         say_each(why(evidence, goal))
     else:
-        say_biases(evidence)
+        if not evidence.places:
+            say_biases(evidence)
         say_gains([evidence], goal)
         say_each(in_brief(evidence, goal))
-    # what was withdrawn is said with the reasons where it is said why
-    shortfalls = " ".join(sentences_on_shortfalls(evidence.shortfalls, without=("withdrawn",) if is_why else ()))
-    say_each(filter(None, [*told, shortfalls, *sentences_on_unread(unread)]))
+        say_each(filter(None, [" ".join(sentences_on_shortfalls(evidence.shortfalls))]))
+    say_each([*told, *sentences_on_unread(unread)])
     say(f"{'' if is_why else '`--why`: why. '}`bais words`: what words mean. Study: {place['study']}{also}.")
     if not is_why:
         say_each(others)

@@ -52,7 +52,7 @@
 {%- endmacro %}
 
 
-{# The quantity that a claim is held against as recommended; nothing else ranks by a goal without one of the LLMs. #}
+{# The quantity that a claim is compared with as recommended; nothing else ranks by a goal without one of the LLMs. #}
 {% macro recommended_quantity_of_claim() -%}
     case
         when excluded_llm is null then {{ recommended_in_place_of('coalesce(recommended_quantity, quantity)') }}

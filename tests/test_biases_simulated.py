@@ -220,7 +220,7 @@ def test_anchors_of_ones_own_are_found_to_pull_as_far_as_they_were_told_to(biase
     for domain, goal, technique, llm, loss in losses:
         apart = {"pull": 150, "drift": 10}[goal]
         share = PULLS[llm] * (0.5 if technique == "premortem" else 1)
-        # a mean of 30 answers with a standard deviation of 5 % is off by 0.9, and so is what it is held against
+        # a mean of 30 answers with a standard deviation of 5 % is off by 0.9, and so is what it is compared with
         assert loss == pytest.approx(apart * share, abs=6), (domain, goal, technique, llm)
 
 

@@ -1,4 +1,4 @@
-"""Golden texts: what is held against them, what is masked, and that a test asks for each."""
+"""Golden texts: what is compared with them, what is masked, and that a test asks for each."""
 
 import pytest
 

@@ -2,7 +2,7 @@
 
 `why` is `citation`: year, volume, pages, address, study or result of a cited work; `condition`: a temperature at which
 was asked; `date`: when the document was written, the trials were run or the texts end that an LLM learned from;
-`definition`: what a value of a metric means, or is held against; `formula`: a constant, an index or an exponent;
+`definition`: what a value of a metric means, or is compared with; `formula`: a constant, an index or an exponent;
 `illustration`: an invented example; `label`: the number of a section, table, figure, equation, item, step, turn,
 story, decision or variation; `level`: of confidence, significance or power; `name`: of an LLM, a data set, a program,
 a device or a licence; `prompt`: said or to be said to an LLM or a person; `quotation`: in a text that is quoted;

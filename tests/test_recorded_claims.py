@@ -169,7 +169,7 @@ def test_each_sentence_of_document_a_has_its_two_verdicts(recorded):
 
 
 @pytest.mark.parametrize("claim", INTERVALS)
-def test_a_sentence_is_held_against_an_interval_over_llms(recorded, claim):
+def test_a_sentence_is_compared_with_an_interval_over_llms(recorded, claim):
     found = of_one(recorded, claim, "recommended_value", "recommended_low", "recommended_high")
     # the bounds of one LLM are drawn, and those printed here by ten times as many resamples
     tolerance = 0.5 if claim.startswith("A-S4.4") else 0.051

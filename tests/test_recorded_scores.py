@@ -264,7 +264,7 @@ def test_the_ranking_is_each_pair_of_the_six_llms_once():
     assert sorted(Counter(winner for winner, _ in pairs).values()) == [1, 2, 3, 4, 5]
 
 
-def test_every_number_of_document_d_is_held_against_scores_none_against_printed_numbers():
+def test_every_number_of_document_d_is_compared_with_scores_none_against_printed_numbers():
     assert {row["llm"] for row in printed().values()} == {*FILES, None}
     assert {(row["inputs_are"], row["study"]) for row in printed().values()} == {(None, "anchoring-llms")}
 

@@ -40,7 +40,7 @@ def test_an_empty_warehouse_builds_and_passes_its_tests(empty):
         "inner join claims.published_claims as claims "
         "on checks.claim_id = claims.claim_id and checks.part is not distinct from claims.part"
     )
-    # what follows from other printed numbers needs no trials; document C is held against printed numbers alone
+    # what follows from other printed numbers needs no trials; document C is compared with printed numbers alone
     assert set(verdicts) == {
         ("printed", "yes", "not_applicable"), ("printed", "yes", None), ("printed", "no", None),
         ("printed", "no", "not_applicable"), ("printed", "yes", "other_way"), ("printed", "no", "other_way"),

@@ -1,4 +1,4 @@
-"""What each technique is held against, and which comparisons share the confidence of their decisions."""
+"""What each technique is compared with, and which comparisons share the confidence of their decisions."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from analysis.counts import CONTROL, study_without_version
 
 
 class Comparison(NamedTuple):
-    """A technique and what it is held against, if that was asked; `kind` is `control`, `placebo` or `confounded`."""
+    """A technique and what it is compared with, if that was asked; `kind` is `control`, `placebo` or `confounded`."""
 
     technique: str
     control: str | None
@@ -15,7 +15,7 @@ class Comparison(NamedTuple):
 
 
 def comparisons(study, place, present, ranked, controls):
-    """Say what each ranked technique is held against, of what was asked.
+    """Say what each ranked technique is compared with, of what was asked.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def comparisons(study, place, present, ranked, controls):
     Returns
     -------
     list of Comparison
-        A technique whose own control is not `no_technique` is also held against that, as `confounded`, since it was
+        A technique whose own control is not `no_technique` is also compared with that, as `confounded`, since it was
         asked with another prompt.
     """
     rows = controls[controls["control"].isin(list(present))].astype(object).where(controls.notna(), None)
@@ -93,7 +93,7 @@ def compared(basis, pairs, *, among=None):
         Of those with a control.
     family : Family
         Over vendors the comparisons of which an LLM has a gain and which are decided on, against a control or a
-        placebo: nothing is on what is confounded. Of single LLMs each of those that are held against a control: that
+        placebo: nothing is on what is confounded. Of single LLMs each of those that are compared with a control: that
         an LLM gains on a placebo too is asked of a gain on its control, so that a false `use` is no likelier than a
         false gain on one of the two (Berger 1982), and nothing is said of the placebo alone. Contrasts of arms of one
         measure share it: as many times as there are.

@@ -146,7 +146,7 @@ def _level_row(mean, level, arms):
 
 
 def _reference(contrast):
-    """Return what the only arm of a paradigm is held against, 0 where there is another arm."""
+    """Return what the only arm of a paradigm is compared with, 0 where there is another arm."""
     is_alone = or_none(contrast.arm_b) is None and not pd.isna(contrast.reference)
     return float(contrast.reference) if is_alone else 0.0
 

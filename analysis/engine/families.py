@@ -97,7 +97,7 @@ def why_not_established(family, compared, *, margin):
     -------
     str or None
         `family_not_frozen`, `family_changed`, or `outside_the_family`: what is decided now is more than was frozen, or
-        is held against another margin, as when a seed has changed since.
+        is compared with another margin, as when a seed has changed since.
     """
     if family.reason:
         return family.reason

@@ -256,7 +256,7 @@ class Grid:
         contrast : namedtuple
             As of `n_put_in`.
         reference : float
-            What an only arm is held against.
+            What an only arm is compared with.
 
         Returns
         -------

@@ -115,7 +115,7 @@ class Model:
         return columns
 
     def control(self, control):
-        """Return how probable each place of no technique is among all that are held against it.
+        """Return how probable each place of no technique is among all that are compared with it.
 
         Parameters
         ----------

@@ -218,7 +218,7 @@ def _basis_of_goal(goal, margin, losses):
 def questions_on_contrasts(counts, paradigms, contrasts, vendors, framings=None, texts=None):
     """Yield the questions on each contrast of arms of each measure, of those of which somebody says what is best.
 
-    The loss is the contrast of each LLM and vignette, squared where it decides. Where one arm is held against a
+    The loss is the contrast of each LLM and vignette, squared where it decides. Where one arm is compared with a
     reference, and higher values are better without one being named, it is the distance from 1, the most that a share
     or a similarity can be; of numbers there is then no question. A bias that is turned round is as large as before, and
     one that is moved by more than the margin is not as it was: decisions that overlook that are taken back. Shares that

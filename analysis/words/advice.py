@@ -435,7 +435,7 @@ def is_of_few(evidence, goal=None):
 
 
 def why(evidence, goal=None):
-    """Say below the table of all goals what the answer rests on, and what would make it surer.
+    """Say below the table of all goals, in a line on each topic, what the answer rests on and what would make it surer.
 
     Parameters
     ----------
@@ -448,28 +448,37 @@ def why(evidence, goal=None):
     str
     """
     leading = (goal,) if goal else evidence.leading
-    yield from headlines([evidence], goal, has_sizes=False)
-    yield from _sizes(evidence, leading)
-    yield from _reversals(evidence, leading, are_withheld=True)
-    if told := _why_it_leads(evidence, goal):
-        yield told
-    yield from _lacking(evidence, leading)
-    if harmed := _harmed(evidence, leading):
-        yield harmed
-    if not evidence.llm or evidence.own:
-        yield from _predictions(evidence, leading)
-    yield from _ways_of_counting(evidence, leading)
-    if evidence.of(*leading):
-        yield from _errors(evidence, evidence.goals, leading)[:1]
-    if not any(cost["reason"] for cost in evidence.costs.values()) and (cost := _cost(evidence)):
-        yield cost
-    yield from _caveats(evidence, leading)
-    if any(bias["measured_from"] == "measurement" for bias in evidence.biases):
-        yield f"{biases.DESCRIBED}."
-    yield from _changes(evidence)
-    yield from not_ranked(evidence.rankings)
-    if step := _next_step(evidence, leading, is_brief=True):
-        yield step
+    costs = [] if any(cost["reason"] for cost in evidence.costs.values()) else [_cost(evidence)]
+    measured = (
+        [f"{biases.DESCRIBED}."] if any(bias["measured_from"] == "measurement" for bias in evidence.biases) else []
+    )
+    topics = {
+        "Decided: ": [
+            PARTLY_SIMULATED if evidence.sources != ["simulated"] and "simulated" in evidence.sources else None,
+            *headlines([evidence], goal, has_sizes=False),
+            *_sizes(evidence, leading),
+            *_reversals(evidence, leading, are_withheld=True),
+            *_lacking(evidence, leading),
+        ],
+        "": [_harmed(evidence, leading)],
+        "How sure: ": [
+            _why_it_leads(evidence, goal),
+            *(_errors(evidence, evidence.goals, leading)[:1] if evidence.of(*leading) else []),
+            *_ways_of_counting(evidence, leading),
+            *([] if evidence.llm and not evidence.own else _predictions(evidence, leading)),
+            *measured,
+        ],
+        "Left out: ": [
+            *shortfalls.sentences(evidence.shortfalls, without=("withdrawn",)),
+            *_caveats(evidence, leading),
+            *_changes(evidence),
+            *not_ranked(evidence.rankings),
+        ],
+        "Next: ": [_next_step(evidence, leading, is_brief=True), *costs],
+    }
+    if evidence.is_simulated:
+        yield f"{SIMULATED}."
+    yield from (f"{topic}{told}" for topic, texts in topics.items() if (told := " ".join(filter(None, texts))))
 
 
 def verdict(evidence, goal=None):

@@ -72,7 +72,7 @@ def headline(biases, noun):
         by = f" by {listed(leading, 'or')}" if leading else ""
         return f"No {noun} has answers without a technique that can be compared{by}."
     # of what is measured without a value to hold it against, no mean is a bias
-    held = [bias for bias in alone if measures.is_held_against_best(bias)]
+    held = [bias for bias in alone if measures.is_compared_with_best(bias)]
     sure = [bias for bias in held if bias["low"] is not None]
     sentence = _sentence(max(sure or held or alone, key=_clearness), noun)
     if len(held) < 2 or not sure:

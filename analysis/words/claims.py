@@ -71,7 +71,7 @@ NO_SHAPLEY = (
     "values were published."
 )
 STARS = ("at least .1", "below .1 and at least .05", "below .05 and at least .01", "below .01")  # p, by their number
-# by a pattern of the quantity that a claim is held against: how that is taken
+# by a pattern of the quantity that a claim is compared with: how that is taken
 TAKEN = {
     "abss_": "As published, over its questions,",
     "goals_disagree": "By displacement and gap, which we recommend,",

@@ -55,7 +55,7 @@ def best(bias: dict) -> float | None:
     return best_value(bias["better"], bias["reference"], bias["answer_kind"])
 
 
-def is_held_against_best(bias: dict) -> bool:
+def is_compared_with_best(bias: dict) -> bool:
     """Whether the value of a bias is what separates it from none, and not the mean of a measure without reference."""
     return bias["arm_b"] is not None or (bias["reference"] or 0.0) == best(bias)
 

@@ -199,7 +199,7 @@ def _technique(ranking, decisions, of_each_llm, predictions, named):
     for row in predictions:
         if row["gain"] is not None:
             facts[f"{FORETOLD}_{row['goal']}"] = {
-                "held_against": named.get(row["control"], row["control"]),
+                "compared_with": named.get(row["control"], row["control"]),
                 **_in_unit(row, expected_loss="expected_loss", gain="gain", low="gain_low", high="gain_high"),
                 "probability_of_being_better_than_its_control_percent": _percent(row["p_better_than_control"]),
                 "probability_of_being_best_percent": _percent(row["p_best_new_llm"]),
@@ -218,10 +218,10 @@ def _decision(row, named):
     }
     limits = "; ".join(code for code in codes_of(row) if code != "placebo" and not (lacks and code in LACKS))
     return {
-        "held_against": named.get(row["control"], row["control"]),
+        "compared_with": named.get(row["control"], row["control"]),
         **(decided if row["comparison"] != "confounded" else {}),
         **_in_unit(
-            row, loss="loss", loss_of_what_it_is_held_against="loss_control", gain="gain", gain_low="gain_low",
+            row, loss="loss", loss_of_control="loss_control", gain="gain", gain_low="gain_low",
             gain_high="gain_high", gain_low_of_it_alone="gain_plain_low", gain_high_of_it_alone="gain_plain_high",
             gain_low_were_llms_independent="gain_llms_low", gain_high_were_llms_independent="gain_llms_high",
         ),

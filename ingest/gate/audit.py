@@ -151,11 +151,11 @@ def _audit(memory, batches, config):
         models = gate_models(memory, batches, config)
         suite, checks = "gate_of_trials", config["checks"]
         measures, flags = models.ref("gate_measures"), models.ref("gate_flags")
-    verdicts = _held_against_thresholds(memory, batches, measures, checks, suite)
+    verdicts = _compared_with_thresholds(memory, batches, measures, checks, suite)
     return verdicts, _write_flags(memory, verdicts, flags, config["rule_version"])
 
 
-def _held_against_thresholds(memory, batches, measured_in, checks, suite):
+def _compared_with_thresholds(memory, batches, measured_in, checks, suite):
     """Return a verdict for each batch, from the relation of what was measured of it."""
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Versions of a source: what an import finds is held against what the source's last version had, entry by entry.
+"""Versions of a source: what an import finds is compared with what the source's last version had, entry by entry.
 
 An entry of a source is known by the source's own id, by its file's content under another name, by its line, or by its
 place in a file that is as long as before. What the models make of versions is in `int_versions_resolved`.

@@ -10,7 +10,7 @@ from ingest.warehouse import UserError, printable
 
 LIBRARIES = ("torch", "transformers")
 MODEL = "intfloat/multilingual-e5-large"
-PREFIX = "query: "  # what its makers say to put before texts that are held against each other
+PREFIX = "query: "  # what its makers say to put before texts that are compared with each other
 LONGEST = 512  # tokens, the two around a text and its prefix included
 
 

@@ -129,7 +129,7 @@ class Outcome:
 
 
 class Text(NamedTuple):
-    """The answer of a trial and the thirds that it is held against, or the reason why there is nothing to measure."""
+    """The answer of a trial and the thirds that it is compared with, or the reason why there is nothing to measure."""
 
     trial_id: str
     answer: str | None = None

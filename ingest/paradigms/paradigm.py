@@ -231,7 +231,7 @@ class Measure(Part):
     """Where a value comes from, which answers count as 1, and which values of it are better.
 
     It comes from the answer, from what judges say of the answer and of the original, or from measuring texts. `truth`
-    names what an item says of itself, where the answer is held against that.
+    names what an item says of itself, where the answer is compared with that.
     """
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -426,7 +426,7 @@ class Paradigm(Part):
             if unknown := [arm for arm in pair if arm not in self.arms]:
                 raise Mistake(f"contrasts: {unknown[0]} is not among the arms", "contrasts", place)
         if same := [pair[0] for pair in self.contrasts if pair[1:] == pair[:1]]:
-            raise ValueError(f"contrasts: {same[0]} is held against itself")
+            raise ValueError(f"contrasts: {same[0]} is compared with itself")
         pairs = [frozenset(pair) for pair in self.contrasts]
         if twice := [pair for pair, arms in zip(self.contrasts, pairs, strict=True) if pairs.count(arms) > 1]:
             raise ValueError(f"contrasts: {' and '.join(twice[0])} stands there twice, in whatever order")
@@ -465,7 +465,7 @@ class Paradigm(Part):
         if self.answer.kind != "number":
             raise ValueError("relative_to: nothing is in per cent of answers that are no numbers")
         if self.pairing != "item":
-            raise ValueError("pairing: each item is held against its own answers in the arm `relative_to`")
+            raise ValueError("pairing: each item is compared with its own answers in the arm `relative_to`")
         for name, goal in self.goals.items():
             if unknown := [arm for arm in goal.arms if arm not in self.arms]:
                 raise ValueError(f"goals: {name} is of {unknown[0]}, which is not among the arms")
@@ -570,9 +570,9 @@ class Paradigm(Part):
         """Say what is wrong with a measure, if anything is."""
         labels, kind, is_of_truth = self.labels, self.answer.kind, name in OF_TRUTH
         if is_of_truth and measure.truth is None:
-            return "is held against the truth, so `truth` should say which"
+            return "is compared with the truth, so `truth` should say which"
         if measure.truth and not is_of_truth:
-            return f"is held against `truth`, and such a measure is called {' or '.join(OF_TRUTH)}"
+            return f"is compared with `truth`, and such a measure is called {' or '.join(OF_TRUTH)}"
         if measure.source != "answer" or measure.truth:
             if measure.of is not None:
                 return "has `of`, which is for measures of the answer alone"
@@ -694,7 +694,7 @@ class Paradigm(Part):
         return [*self._loose_ends(), *self._half_pairs(), *self._unmeasured(), *self._unasked()]
 
     def _loose_ends(self):
-        """Yield the arms that nothing is held against, and the right answers that no measure asks for."""
+        """Yield the arms that nothing is compared with, and the right answers that no measure asks for."""
         compared = {self.relative_to, *(arm for pair in self.contrasts for arm in pair)}
         compared.update(*(goal.arms for goal in self.goals.values()))
         for arm in (arm for arm in self.arms if arm not in compared):
@@ -744,7 +744,7 @@ class Paradigm(Part):
             )
 
     def _unmeasured(self):
-        """Yield the measures that no instrument takes, and those without a truth that they could be held against."""
+        """Yield the measures that no instrument takes, and those without a truth that they could be compared with."""
         for name, measure in self.measures.items():
             if measure.source == "measurement" and name not in MEASUREMENTS:
                 yield (

@@ -4,7 +4,7 @@
 each of which sees only what it follows in its own text (an ancestor mask). An architecture that computes a distance
 from the place in the batch and not from the position that it is given may run this and be wrong. `cache` takes one pass
 for what the texts share and one for all that follows. `one_by_one` passes every whole text by itself, which any causal
-LLM can do and which is right by definition: a few targets are scored so first, and the other ways held against them.
+LLM can do and which is right by definition: a few targets are scored so first, and the other ways compared with them.
 """
 
 from collections.abc import Callable, Iterable, Sequence

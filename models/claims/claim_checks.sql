@@ -41,7 +41,7 @@ own_controls as (
     where comparison = 'control' and technique is not null and study is not null
 ),
 
--- a technique that is neither ranked nor what others are held against is unranked for its prompts
+-- a technique that is neither ranked nor what others are compared with is unranked for its prompts
 unranked as (
     select technique, regexp_extract(description, 'unranked because (.*)', 1) as because
     from {{ ref('techniques') }}
@@ -189,7 +189,7 @@ compared as (
 ),
 
 -- what the recomputed value, the recommended one and its whole interval say of the comparison
-held_against as (
+compared_with as (
     select
         *,
         {{ could_print(
@@ -268,7 +268,7 @@ explained as (
             when recommended_low is not null then 'wide_interval'
             else 'no_interval'
         end as why
-    from held_against
+    from compared_with
 ),
 
 judged as (

@@ -1,4 +1,4 @@
--- One row per audited cell and thing that is wrong with it as a whole: `value` is held against the threshold, `n` is
+-- One row per audited cell and thing that is wrong with it as a whole: `value` is compared with the threshold, `n` is
 -- how many offend. The table says of each check of ingest/gate.yaml when something is wrong, both numbers, and what.
 {% set offences = [
     ('refused', "n_trials >= fewest and n_refused > 0", "n_refused / n_trials", "n_refused",

@@ -1,4 +1,4 @@
-"""Printed numbers held against each other: by hand, as published, by scipy, by laws, and in made-up papers."""
+"""Printed numbers compared with each other: by hand, as published, by scipy, by laws, and in made-up papers."""
 
 import random
 from decimal import ROUND_DOWN, ROUND_HALF_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
@@ -44,7 +44,7 @@ def shown(value, decimals, rounding=ROUND_HALF_UP):
         ("53.7% of the 41 participants", [("share_of_n", "53.7", True)]),
     ],
 )
-def test_sentences_are_held_against_what_follows_by_hand(text, expected):
+def test_sentences_are_compared_with_what_follows_by_hand(text, expected):
     assert found(text) == expected
 
 
@@ -426,7 +426,7 @@ def test_a_correlation_has_its_p_value_by_scipy():
     assert found("r(38) = .30, p = .010") == [("p_value", ".010", False)]
 
 
-def test_a_share_is_held_against_the_count_and_the_n_of_its_row():
+def test_a_share_is_compared_with_the_count_and_the_n_of_its_row():
     header = ["Group", "n", "Moved", "Moved (%)"]
     rows = [["High", "20", "15", "72.0"], ["Low", "20", "10", "50.0"], ["Plain", "40", "10", "25.0"]]
     assert found_in_table(header, *rows) == {

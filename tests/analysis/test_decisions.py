@@ -207,7 +207,7 @@ def test_vendors_that_differ_are_not_said_to_make_no_difference_where_an_llm_sur
     assert (near["decision"], near["n_helped"], near["n_harmed"]) == ("equivalent", 0, 0)
 
 
-def test_a_technique_with_a_control_of_its_own_is_held_against_that_and_then_against_a_plain_prompt():
+def test_a_technique_with_a_control_of_its_own_is_compared_with_that_and_then_against_a_plain_prompt():
     def llms(off):
         own = off_by(*(off + i for i in range(5)), technique="sacd")
         return {llm: PLAIN | of | {"sacd_initial": (10, 290)} for llm, of in own.items()}

@@ -88,7 +88,7 @@ def test_llm_level_is_paired_tost_of_the_means_of_llms():
     assert (row["low_90"], row["high_90"]) == pytest.approx(bounds, rel=1e-7)
 
 
-def test_the_spread_without_a_technique_is_held_against_zero():
+def test_the_spread_without_a_technique_is_compared_with_zero():
     frame = simulated(4)
     rows = equivalences(frame)
     high, low = (expanded(frame, "no_technique", (one,)) for one in ("high", "low"))

@@ -317,7 +317,7 @@ NO_TEXT = pd.DataFrame(columns=["study", "role", "judged", "label", "correct"])
 OF_JUDGES = {"measured_from": "judgement", "judged": (None, NO_TEXT)}
 
 
-def test_a_measure_of_one_arm_is_held_against_its_reference():
+def test_a_measure_of_one_arm_is_compared_with_its_reference():
     of = changed({"no_technique": [0.3] * 6, "helps": [0.1] * 6})
     rows = found(of, arms=ONE_ARM).query("is_headline == True").set_index("technique")
     assert rows["value"].to_dict() == {name: pytest.approx(share, abs=0.01) for name, share in

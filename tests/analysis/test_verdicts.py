@@ -76,7 +76,7 @@ def test_a_placebo_is_never_used_even_where_nothing_was_asked_beside_it():
         ({"gain": -3.0, "goal": "error", "leads": False}, "use"),
     ],
 )
-def test_a_gain_on_ones_own_first_answers_is_held_against_a_plain_prompt_by_the_goal_that_leads(confounded, word):
+def test_a_gain_on_ones_own_first_answers_is_compared_with_a_plain_prompt_by_the_goal_that_leads(confounded, word):
     own = {"control": "calm_initial"}
     codes = {"before_after"} | ({"placebo_not_asked"} if word == "use" else set())
     assert called(own, CONFOUNDED | confounded)[0] == (word, "supported", codes)

@@ -370,7 +370,7 @@ def test_a_measure_of_one_arm_is_said_as_its_mean_beside_what_is_best(ask, golde
     golden(ask(biases=[few]), "4 LLMs")
 
 
-def test_what_an_only_arm_is_held_against_is_said_of_a_reference_that_is_not_0(ask, golden):
+def test_what_an_only_arm_is_compared_with_is_said_of_a_reference_that_is_not_0(ask, golden):
     of = {"measure": "primacy_margin", "instrument": "tfidf", "arm": "asked", "arm_b": None}
     out = ask(biases=[BIAS | of], decisions=[DECISION | of])
     golden(out, "0.41", "0.25", "95 %")

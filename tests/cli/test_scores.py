@@ -243,7 +243,7 @@ def disagreements(here):
     }
 
 
-def test_a_scoring_that_was_computed_here_is_held_against_the_recorded_one_whose_dtype_nobody_knows(here, golden):
+def test_a_scoring_that_was_computed_here_is_compared_with_the_recorded_one_whose_dtype_nobody_knows(here, golden):
     scoring = scored_here(name="openai-community/gpt2")
     computed = here.rows(
         f"select anchor, target, log_probability from ({query_of('int_scores_landed')}) where variation = 'V1-S'"
@@ -266,7 +266,7 @@ def test_a_scoring_that_was_computed_here_is_held_against_the_recorded_one_whose
 
 
 @pytest.mark.slow("imports again and again")
-def test_two_scorings_are_held_against_each_other_where_dtype_and_words_are_the_same(here):
+def test_two_scorings_are_compared_with_each_other_where_dtype_and_words_are_the_same(here):
     first, again = scored_here(), scored_here(revision="2", seed=1)
     scored_here(revision="3", seed=2, dtype="float32")
     scored_here("Somebody said ", revision="4", seed=3)
@@ -278,7 +278,7 @@ def test_two_scorings_are_held_against_each_other_where_dtype_and_words_are_the_
         assert detail.endswith(" nats")
 
 
-def test_a_replaced_scoring_is_held_against_no_other(here):
+def test_a_replaced_scoring_is_compared_with_no_other(here):
     lines = lines_of("standard")
     lines[0]["LogProbFullPrompt"] -= 5
     write(here.folder, "gpt2", "standard", lines)

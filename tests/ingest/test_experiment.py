@@ -115,7 +115,7 @@ def trial(anchor):
     return Trial("t" * 32, Cell("a/b", "shoplifting", "no_technique", "low", anchor, None), 0, "anchored", 0)
 
 
-def test_three_turns_are_held_against_their_own_keys_and_put_together():
+def test_three_turns_are_compared_with_their_own_keys_and_put_together():
     judge, of = run_of("-three-turn"), trial(3.0)
     parts = [json.dumps({key: GOOD[key] for key in keys}) for keys in (KEYS[:2], KEYS[2:3], KEYS[3:])]
     assert [judge.error(of, turn, part) for turn, part in enumerate(parts)] == [None] * 3

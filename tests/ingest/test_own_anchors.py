@@ -370,7 +370,7 @@ def test_what_is_landed_names_arm_and_anchor_and_passes_the_gate(warehouse, tmp_
         ({"arms": ARMS | {"low": {"anker": 3}}}, "arms: low should hold `anchor` or nothing"),
         ({"arms": ARMS | {"none": {"anchor": 3}}}, "relative_to: none has an anchor, and others hang on it"),
         ({"answer": {"kind": "text"}}, "nothing is in per cent of answers that are no numbers"),
-        ({"pairing": "between"}, "pairing: each item is held against its own answers"),
+        ({"pairing": "between"}, "pairing: each item is compared with its own answers"),
         ({"paradigm": "anchoring"}, "paradigm: anchoring is that of a study that names none"),
         ({"vignettes": ["rent"]}, "rent is not a shipped vignette"),
         ({"vignettes": [RENT | {"anchor": "Somebody says a sum."}]}, "rent says no {anchor} in arm low, which has one"),

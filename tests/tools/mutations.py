@@ -3,7 +3,7 @@
 python -m tests.tools.mutations [--n 40] [--seed 34] [--slow]
 
 Each change is made in a copy of the checkout. There the tests that name the changed file run first, and then all that
-`make test` runs, to the first failure; with `--slow` what these missed is held against `make test-all`. A line of
+`make test` runs, to the first failure; with `--slow` what these missed is compared with `make test-all`. A line of
 `logs/mutations.jsonl` is a change and the test that saw it, or none; what is there already is not tried again.
 """
 

@@ -1,4 +1,4 @@
-"""What the pages of `bais report` say in numbers, held against the warehouse that they were written from."""
+"""What the pages of `bais report` say in numbers, compared with the warehouse that they were written from."""
 
 import json
 import math

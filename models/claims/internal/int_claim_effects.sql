@@ -2,7 +2,7 @@
 -- One row per specification that a claim asks for, technique, llm (null = all) and anchor direction: what a paper's own
 -- estimators make of its trials: means and their ranks, and how trials lie about the baseline. By `repeated_cell_means`
 -- the mean of each cell of LLM, direction and temperature stands in for each of its trials, as in document A; there is
--- then one row for each second technique too, whose trials these cells are held against.
+-- then one row for each second technique too, whose trials these cells are compared with.
 {% set cell = 'specification, technique, llm, anchor_direction' %}
 {% set means = ['mean_response', 'percent_of_baseline', 'deviation'] %}
 {% set statistics = [
@@ -32,7 +32,7 @@ counted as (
     where anchor_direction in ('low', 'high')
 ),
 
--- trials that cells are held against are compared with the baseline of document A's tables of techniques
+-- trials that cells are compared with have the baseline of document A's tables of techniques
 trials as (
     select * from {{ ref('technique_effects') }}
     where baseline_scope = 't=1' and weighting = 'trial'

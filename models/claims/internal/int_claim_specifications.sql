@@ -35,7 +35,7 @@ recommended as (
         * replace (
             {{ recommended_quantity_of_claim() }} as quantity,
             case when derivation is null then anchor_direction else 'both' end as anchor_direction,
-            -- a claim that leaves LLMs out is held against the same; one that names what is recommended, against all
+            -- a claim that leaves LLMs out is compared with the same; one that names what is recommended, with all
             case when recommended_quantity is null then excluded_llm end as excluded_llm,
             case
                 when is_of_inference then null
