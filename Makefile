@@ -75,6 +75,7 @@ endif
 
 .venv/installed:
 	@python3 -c 'import sys; sys.exit("bais needs Python 3.11 or newer; python3 here is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@[ ! -L .venv ] || { echo ".venv is a link, and what it leads to would be emptied: remove the link and run make again"; exit 1; }
 	@python3 -m venv --clear .venv || { echo "python3 cannot make a virtual environment here: install its venv package (python3-venv) and run make again"; exit 1; }
 	@echo "Installing the packages of requirements.lock into .venv: this takes about a minute."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock

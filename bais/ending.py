@@ -88,7 +88,9 @@ def _say_real(command, page, places, decided, scored, claims):
         following["next"] = f"{command} headlines --study {quote(scored[0]['study'])}"
     following = {"look first at": following["look first at"], "open": page, "next": following["next"]}
     if claims.get("n_hold") or claims.get("n_contradicted"):
-        said = f"of printed claims {claims['n_hold']:,} hold, {claims['n_contradicted']:,} are contradicted"
+        said = (
+            f"of printed numbers and sentences {claims['n_hold']:,} hold, {claims['n_contradicted']:,} are contradicted"
+        )
         following["on papers"] = f"{command} claims ({said})"
     following["on doubts"] = f"{command} check (what the audit found wrong)"
     _say(following)

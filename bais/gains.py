@@ -4,7 +4,7 @@ from rich.cells import cell_len
 
 from analysis.words.advice import SIMULATED_FIRST, headlines, is_of_few, of_few
 from analysis.words.biases import headline
-from analysis.words.codes import CONTROL, DECIDED, DECISIONS, MARKS, on_an_llm, probability
+from analysis.words.codes import CONTROL, DECIDED, MARKS, on_an_llm, on_llms, probability
 from analysis.words.measures import arms, in_unit, possible, with_unit
 from bais.terminal import PIPED_WIDTH, lay_out, say_each, terminal_width
 
@@ -108,7 +108,7 @@ def _decided(evidence, by_goal, row, goal):
     text += f" [{', '.join(bounds)}]" if bounds else ""
     if of_goal["decision"] is None:
         return f"({text})"
-    said = on_an_llm(of_goal) if evidence.own else DECISIONS[of_goal["decision"]]
+    said = on_an_llm(of_goal) if evidence.own else on_llms(of_goal)
     return f"{text} {said}" if of_goal["decision"] in DECIDED else text
 
 
@@ -209,7 +209,7 @@ def _told(evidence, row):
     else:
         here = "" if row["n_helped"] is None else f"+{row['n_helped']} −{row['n_harmed']}"
     gain = "" if own["gain"] is None else evidence.words(row).signed(own["gain"])
-    return [_name(row), DECISIONS[row["decision"]], here, "", gain]
+    return [_name(row), on_llms(row), here, "", gain]
 
 
 def _name(row):

@@ -78,7 +78,11 @@ def recommend(
             raise UserError(f"nothing was asked yet: there is {NOTHING_YET}")
         others = _other_biases(warehouse, study, paradigm, places) if of_any else []
         if domain not in domains and not as_json:
-            _say_each_domain(warehouse, [places_meant(places, study, each, llm)[0] for each in domains], llm, goal)
+            each_place = [places_meant(places, study, each, llm)[0] for each in domains]
+            if is_why:
+                each_of = " or ".join(f"`--domain {printable(each)}`" for each in domains)
+                raise UserError(f"--why is about one domain: say {each_of}")
+            _say_each_domain(warehouse, each_place, llm, goal)
             say_each(others)
             return
         if domain not in domains:
@@ -194,4 +198,4 @@ def _say_each_domain(warehouse, places, llm, goal):
     studies = {place["study"]: place["paradigm"] for place in places}
     say_each(text for of_study in studies.items() for text in shortfalls_in_short(warehouse, *of_study))
     say_each(sentences_on_unread([row for row in unread_lines(warehouse) if row["study"] in studies]))
-    say(f"`--domain {printable(places[0]['domain'])}` says more, `--why` why, `bais words` what words mean.")
+    say(f"`--domain {printable(places[0]['domain'])}` says more, with `--why` why; `bais words`: what words mean.")

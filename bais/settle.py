@@ -199,11 +199,6 @@ def _more_vendors(question, way):
     return max(1, (way["needed_surely"] or way["needed"] or FEWEST_VENDORS) - there)
 
 
-def _n_llms(question, way):
-    """Return how many LLMs the study asks: one of each missing vendor and, if nothing can be added to, all others."""
-    return _more_vendors(question, way) + len(question.place["llms"]) * question.is_recorded
-
-
 def _over_vendors(question, way, content):
     """Say how many vendors settle it, and what that costs; nothing where nothing is open."""
     if not way:
@@ -346,10 +341,10 @@ def _cost(question, way, content):
         return []
     # by another name, so that no spool is read
     priced = plan_of(parse_study(json.dumps(content | {"study": "priced", "llms": sorted(prices)})))
-    n_llms = _n_llms(question, way)
-    usd = [priced["cost_usd"][end] / len(prices) * n_llms for end in ("low", "high")]
+    n_new, n_again = _more_vendors(question, way), len(question.place["llms"]) * question.is_recorded
+    usd = [priced["cost_usd"][end] / len(prices) * (n_new + n_again) for end in ("low", "high")]
     names = [entry if isinstance(entry, str) else entry["technique"] for entry in content["techniques"]]
-    return [cost_of_llms(n_llms, usd, names, is_recorded=question.is_recorded)]
+    return [cost_of_llms(n_new, usd, names, n_again)]
 
 
 class NextStudy(NamedTuple):

@@ -66,7 +66,7 @@ def _of_gate(verdicts):
         warnings.update(match["warnings"].split(", ") if match["warnings"] else ())
         for n, severity in map(str.split, match["flagged"].split("; ") if match["flagged"] else ()):
             flagged[severity] += n_alike * _number(n)
-    why = [f"warnings {', '.join(sorted(warnings))}"] if warnings else []
+    why = [f"doubts: {', '.join(sorted(warnings))}"] if warnings else []
     why += [f"{n:,} {severity}" for severity, n in sorted(flagged.items())]
     brackets = f" ({'; '.join(why)})" if why else ""
     return [f"gate: {n_passed:,} {'batch' if n_passed == 1 else 'batches'} passed{brackets}"] * bool(n_passed) + others

@@ -70,6 +70,7 @@ class Server(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    request_queue_size = 128
     allow_reuse_address = os.name != "nt"  # where it would let another program have the same port
 
     def __init__(self, served: Served, port: int = 0):

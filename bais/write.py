@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FOLDER, TEST = "site", "test"
 SLOTS = re.compile(r"\{(\w+)\}")  # what a vignette fills in
+MADE_BY_BAIS = "fingerprint of the rows <code>"  # is in every page
 MADE_BY = ("bais", "dbt-core", "duckdb", "altair", "vl-convert-python")
 
 
@@ -36,6 +37,8 @@ def report(out: Path | None, single: Path | None, study: str | None) -> None:
     folder = (out or warehouse_path().with_name(FOLDER)).absolute()
     if single and single.is_dir():
         raise UserError(f"{printable(single)} is a folder: name a file")
+    if single and single.exists() and not single.is_file():
+        raise UserError(f"{printable(single)} is no file that could be replaced: name another")
     if folder.is_file() and not single:
         raise UserError(f"{printable(folder)} is a file: name a folder, or a file with --single")
     with working("writing the report"):
@@ -47,8 +50,9 @@ def report(out: Path | None, single: Path | None, study: str | None) -> None:
             # the page that leads to the others comes last
             pages = [(folder / where / name, text) for where, site in sites for name, text in site.pages().items()]
             written = sorted(pages, key=lambda page: page[0] == folder / "index.html")
-        for path, text in written:
-            _replace(path, text)
+        _replace(written)
+        if not single:
+            _remove_others(folder, {path for path, _ in written})
     first, text = written[-1]
     more = f", and {len(written) - 1} more beside it" if len(written) > 1 else ""
     print(f"{printable(first)}: {size_of(len(text.encode()))}{more}; {_said(sites)}")
@@ -78,17 +82,32 @@ def _in_a_file_name(text):
     return "".join(c if c.isalnum() or c in "-_." else "_" for c in text)
 
 
-def _replace(out, text):
-    """Write a file whole or not at all."""
-    new = out.with_name(f".{out.name}.{os.getpid()}")
+def _replace(written):
+    """Write files, all of them or none: where one cannot be written, those that stand there stay."""
+    new = {out: out.with_name(f".{out.name}.{os.getpid()}") for out, _ in written}
     try:
-        with texts.writing(out):
-            out.parent.mkdir(parents=True, exist_ok=True)
-            new.write_text(text, encoding="utf-8", newline="\n")
-            new.replace(out)
+        for out, text in written:
+            with texts.writing(out):
+                out.parent.mkdir(parents=True, exist_ok=True)
+                new[out].write_text(text, encoding="utf-8", newline="\n")
+        for out, _ in written:
+            with texts.writing(out):
+                new[out].replace(out)
     finally:
-        with contextlib.suppress(OSError):
-            new.unlink()
+        for path in new.values():
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _remove_others(folder, written):
+    """Remove the pages of an earlier report that this one does not have, and nothing else."""
+    from analysis.report.site import FILES
+
+    for page in (folder / where / name for where in ("", TEST) for name in FILES.values()):
+        with texts.writing(page):
+            is_a_page = page.is_file() and MADE_BY_BAIS in page.read_text(encoding="utf-8", errors="replace")
+            if is_a_page and page not in written:
+                page.unlink()
 
 
 def _said(sites):

@@ -475,7 +475,8 @@ class DomainLosses:
         np.add.at(n, place, rows["n_asked"].to_numpy(float))
         baseline = np.broadcast_to(self._baseline[..., None, None], shape)[place]
         ends = (("valid_min", -np.inf), ("valid_max", np.inf))
-        ends = [100 * rows[name].astype(float).fillna(end).to_numpy() / baseline for name, end in ends]
+        with np.errstate(over="ignore"):  # a range may be as wide as numbers go
+            ends = [100 * rows[name].astype(float).fillna(end).to_numpy() / baseline for name, end in ends]
         least[place], most[place] = np.sort(ends, axis=0)
         return n, least, most
 

@@ -68,7 +68,7 @@ def verdicts(rows, placebos):
     for row in worded:
         certain = _with_certainty(row, elsewhere[_told_apart(row)] if row["llm"] is None else set())
         if row["llm"] is None and row.get("n_llms") and row.get("comparison") in ("control", "confounded"):
-            counted = (("n_helped", GAINS), ("n_harmed", LOSSES))
+            counted = (("n_helped", GAINS - {OWN_PROMPT}), ("n_own_prompt", {OWN_PROMPT}), ("n_harmed", LOSSES))
             certain |= {name: sum(word in words for word in by_llm.get(_place(row), ())) for name, words in counted}
         yield {name: value for name, value in certain.items() if name not in ("leads", "family_reason")}
 

@@ -16,6 +16,7 @@ from analysis.tables import declared, first_reason, reasons
 
 FITS = ("intercept", "direction", "interaction", "slopes")
 METHODS = ("REML", "ML")
+MOST_SLOPES = 8  # their covariance has 36 numbers; of more the fit takes minutes and tells next to nothing
 # of the rows of all four parts; each has some of them
 MIXED_MODELS = {"part": "varchar"} | declared("mixed_effects", "variance_components", "random_effects", "model_tests")
 
@@ -162,8 +163,8 @@ def fit_sample(sample, fit_name, estimation):
     Returns
     -------
     Fitted
-        With reason `no_baseline`, `one_llm`, `one_direction`, `one_technique`, `not_converged` or one of `fit`'s it has
-        no result; with `singular` it has one.
+        With reason `no_baseline`, `one_llm`, `one_direction`, `one_technique`, `too_many_techniques`, `not_converged`
+        or one of `fit`'s it has no result; with `singular` it has one.
     """
     cells = sample.cells
     design, names, terms = _design(cells, sample.techniques, fit_name)
@@ -172,6 +173,7 @@ def fit_sample(sample, fit_name, estimation):
         one_llm=cells["llm"].nunique() < 2,
         one_direction=fit_name in ("direction", "interaction") and cells["anchor_direction"].nunique() < 2,
         one_technique=fit_name in ("interaction", "slopes") and len(sample.techniques) < 2,
+        too_many_techniques=fit_name == "slopes" and len(sample.techniques) > MOST_SLOPES,
     )
     result = None
     if not reason:

@@ -6,13 +6,14 @@ from itertools import groupby
 
 from markupsafe import Markup
 
+from analysis.engine.questions import DESCRIBES
 from analysis.report.matrix import tone_of
 from analysis.report.panels import Figure, draw_panel, figure_table, fixed, told
 from analysis.report.sections import Section
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import number, share, signed, text, whole
 from analysis.report.values import MISSING, SAID_ABOVE, clean
-from analysis.words.codes import DECISIONS
+from analysis.words.codes import on_llms
 from analysis.words.measures import unit_of
 from analysis.words.people import PERIODS
 
@@ -34,12 +35,7 @@ class Effect:
     most: float
     digits: int
     plain: float | None = None
-    decision: str | None = None
-
-    @property
-    def tone(self):
-        """How the mark is coloured: by the decision, not by the estimate."""
-        return tone_of(self.decision)
+    tone: str = "open"
 
     @property
     def text(self):
@@ -76,7 +72,12 @@ def matrices(study):
     rows = []
     for summary in study.rows("said_of_biases"):
         paradigm = clean(summary["paradigm"])
-        of_paradigm = study.rows("biases", paradigm=summary["paradigm"])
+        # what describes texts alone is no bias
+        of_paradigm = [
+            row
+            for row in study.rows("biases", paradigm=summary["paradigm"])
+            if row["measured_from"] != DESCRIBES or row["better"] != "higher"
+        ]
         for name, group in groupby(of_paradigm, key=lambda row: row["of"]):
             rows.append(_bias(paradigm, name, list(group)))
         shown = [row for row in summary["goals"] if row["gain"] is not None]
@@ -97,8 +98,7 @@ def _bias(paradigm, name, rows):
         row["technique"]: [None if row[end] is None else scale * row[end] for end in ("value", "low", "high")]
         for row in rows
     }
-    decisions = {row["technique"]: row["decision"] for row in rows}
-    return _row(paradigm, name, unit, ends, decisions, digits)
+    return _row(paradigm, name, unit, ends, rows, digits)
 
 
 def _by_goal(paradigm, name, rows):
@@ -106,15 +106,17 @@ def _by_goal(paradigm, name, rows):
     for row in rows:
         bounds = [None if row[end] is None else row["loss_control"] - row[end] for end in ("gain_high", "gain_low")]
         ends[row["technique"]] = [row["loss"], *bounds]
-    return _row(paradigm, name, rows[0]["unit"], ends, {row["technique"]: row["decision"] for row in rows}, 1)
+    return _row(paradigm, name, rows[0]["unit"], ends, rows, 1)
 
 
-def _row(paradigm, name, unit, ends, decisions, digits):
+def _row(paradigm, name, unit, ends, rows, digits):
     values = [abs(end) for three in ends.values() for end in three if end is not None]
     most = 1.05 * max(values, default=0) or 1
-    plain = ends.get(NO_TECHNIQUE, [None])[0]
+    plain, tones = ends.get(NO_TECHNIQUE, [None])[0], {row["technique"]: tone_of(row) for row in rows}
     effects = {
-        technique: Effect(*three, most, digits, plain if technique != NO_TECHNIQUE else None, decisions.get(technique))
+        technique: Effect(
+            *three, most, digits, plain if technique != NO_TECHNIQUE else None, tones.get(technique, "open")
+        )
         for technique, three in ends.items()
         if three[0] is not None
     }
@@ -163,7 +165,7 @@ def _table_of_goals(study, summary):
         ("technique", lambda row: row["name"]),
         ("domain", text("domain")),
         ("goal", text("goal")),
-        ("decision", lambda row: DECISIONS[row["decision"]]),
+        ("decision", on_llms),
         ("loss", number("loss")),
         ("loss of the control", number("loss_control")),
         ("gain", signed("gain")),
@@ -206,7 +208,7 @@ def _table(study, measure, rows):
         ("from", lambda row: differing("low", reason=SAID_ABOVE if row["value"] is None else row["reason"])(row)),
         ("to", differing("high", reason=SAID_ABOVE)),
         ("p, by Holm", number("p_holm", digits=4, reason=SAID_ABOVE)),
-        ("decision", lambda row: MISSING if row["decision"] is None else DECISIONS[row["decision"]]),
+        ("decision", lambda row: MISSING if row["decision"] is None else on_llms(row)),
         (f"gain{unit}", decided(differing, "gain")),
         ("from", decided(differing, "gain_low")),
         ("to", decided(differing, "gain_high")),

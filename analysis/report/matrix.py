@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from analysis.methods.small_samples import FEWEST_VENDORS
 from analysis.report.values import clean
 from analysis.words import changes, shortfalls
-from analysis.words.codes import DECISIONS, GOALS, HARMS, HELPS, listed
-from analysis.words.matrix import OWN_PROMPT, TOO_FEW, headline, how_sure, on_an_llm
+from analysis.words.codes import GOALS, HANGS, HARMS, HELPS, listed, on_an_llm, on_llms
+from analysis.words.matrix import OWN_PROMPT, TOO_FEW, headline, how_sure, of_an_llm
 
 NO_TECHNIQUE = "no_technique"
 STEPS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000)
@@ -16,9 +16,9 @@ FEWEST_ANSWERED = 0.9  # a cell in which a smaller share was answered says so
 TONES = dict.fromkeys(HELPS, "helps") | dict.fromkeys(HARMS, "harms") | {"equivalent": "same"}
 
 
-def tone_of(decision):
-    """Return the class that colours what is decided: `helps`, `harms`, `same` or `open`."""
-    return TONES.get(decision, "open")
+def tone_of(row):
+    """Return the class that colours what is decided, `helps`, `harms`, `same`, or `open` of what hangs on doubts."""
+    return "open" if row["certainty"] == HANGS else TONES.get(row["decision"], "open")
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Mark:
     @property
     def tone(self):
         """How the mark is coloured: by the decision, not by the estimate."""
-        return tone_of(self.row["decision"])
+        return tone_of(self.row)
 
     @property
     def interval(self):
@@ -90,10 +90,15 @@ class Mark:
         """Whether a value lies beyond the end of the axis."""
         return value > self.most
 
+    @property
+    def word(self):
+        """What is decided about one LLM."""
+        return on_an_llm(self.row)
+
     def numbers(self):
-        """Return what the page's script needs: ring, dot, interval, decision, whether the ring is its own."""
+        """Return what the page's script needs: ring, dot, interval, what is decided, whether the ring is its own."""
         low, high = self.interval or (None, None)
-        return [self.ring, self.dot, low, high, self.row["decision"], self.is_own]
+        return [self.ring, self.dot, low, high, self.word, self.is_own]
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,11 @@ class Matrix:
     def has_own(self):
         """Whether a ring belongs to another prompt than those of the others."""
         return any(mark.is_own for mark in self._all_marks())
+
+    @property
+    def has_same(self):
+        """Whether somewhere it is decided that a technique makes no difference."""
+        return any(mark.tone == "same" for mark in self._all_marks())
 
     @property
     def has_gaps(self):
@@ -171,11 +181,8 @@ def _matrix(study, domain, goal, leads):
     over = sorted((row for row in over if row["loss"] is not None), key=lambda row: _place(row["decision"]))
     each = [row for row in study.rows("of_each_llm", domain=domain, goal=goal) if row["loss"] is not None]
     placebos = {row["control"] for row in study.rows("decisions", domain=domain, goal=goal, comparison="placebo")}
-    losses = {
-        row["llm"]: row["loss"]
-        for row in study.rows("losses", domain=domain, goal=goal, technique=NO_TECHNIQUE)
-        if row["loss"] is not None
-    }
+    # as decided: what noise adds is taken off, and the means of an LLM's cases cannot cancel
+    losses = {row["llm"]: row["loss"] for row in study.rows("plain_losses", domain=domain, goal=goal)}
     overall = next((row["loss_control"] for row in over if row["control"] == NO_TECHNIQUE), losses.get(None))
     largest = [row[name] for row in (*over, *each) for name in ("loss", "loss_control") if row[name] is not None]
     most, segments, step = _axis([*largest, *losses.values()])
@@ -208,13 +215,18 @@ def _matrix(study, domain, goal, leads):
     for row in each:
         marks.setdefault(row["llm"], {})[row["technique"]] = Mark(row, most, answered(row["llm"], row["technique"]))
     said = {
-        llm: on_an_llm(study.llm(llm), [(c.name, of[c.technique].row) for c in columns if c.technique in of])
+        llm: of_an_llm(
+            study.llm(llm),
+            [(c.name, of[c.technique].row) for c in columns if c.technique in of],
+            losses.get(llm),
+            {technique: mark.answered for technique, mark in of.items() if mark.is_unanswered},
+        )
         for llm, of in marks.items()
     }
     named = [(column.name, column.mark.row) for column in columns]
     has_vendors = all((row["n_vendors"] or 0) >= FEWEST_VENDORS for row in over)
     return Matrix(
-        goal=goal, leads=leads, headline=headline(named, has_vendors=has_vendors),
+        goal=goal, leads=leads, headline=headline(named, overall, has_vendors=has_vendors),
         note=_note(study, domain, llms, over), most=most, segments=segments, step=step, columns=columns, llms=llms,
         plain={**losses, None: overall}, marks=marks, say=said, missing=_missing(study, domain),
     )  # fmt: skip
@@ -235,7 +247,7 @@ def _place(decision):
 
 def _word(row, few):
     """Return the word of a decision about LLMs like these; of too few vendors there is none."""
-    return "too few vendors" if few else DECISIONS[row["decision"]]
+    return "too few vendors" if few else on_llms(row)
 
 
 def _missing(study, domain):
@@ -250,16 +262,21 @@ def _missing(study, domain):
 def _note(study, domain, llms, over):
     """Say whom and what the matrix of a domain is about."""
     cases = sorted({row["vignette"] for row in study.rows("units", domain=domain)})
+    noun, unit = ("respondent", "respondent") if study.is_simulated else ("LLM", "vendor")
     n_vendors = max((row["n_vendors"] or 0 for row in over), default=0)
+    of_vendors = "" if study.is_simulated or not n_vendors else f" of {_count(n_vendors, unit)}"
     about = [
-        f"{len(llms)} {'LLM' if len(llms) == 1 else 'LLMs'}"
-        + (f" of {n_vendors} {'vendor' if n_vendors == 1 else 'vendors'}" if n_vendors else ""),
+        f"{_count(len(llms), noun)}{of_vendors}",
         f"one case ({clean(cases[0])})" if len(cases) == 1 else f"{len(cases)} cases",
     ]
     sentences = [f"{', '.join(about)}."]
     if over and n_vendors < FEWEST_VENDORS:
-        sentences.append(TOO_FEW.format(n=FEWEST_VENDORS))
+        sentences.append(TOO_FEW.format(noun=noun, n=FEWEST_VENDORS, unit=unit))
     own = [study.technique(row["technique"]) for row in over if row["control"] != NO_TECHNIQUE]
     if own:
         sentences.append(OWN_PROMPT.format(names=listed(own)))
     return " ".join(sentences)
+
+
+def _count(n, noun):
+    return f"{n} {noun}{'' if n == 1 else 's'}"

@@ -98,11 +98,12 @@ def counted(rows):
     return {(*_cell(row), row["value"]): row["n_texts"] for row in rows}
 
 
-def asked(rows, studies):
-    """Return what was asked, by study, vignette, technique and direction."""
-    made = {}
+def asked(rows, studies, room=ROOM):
+    """Return what was asked as long as there is room, by study, vignette, technique and direction."""
+    made, used = {}, 0
     for row in rows:
-        if row["study"] in studies:
+        used += sum(map(len, row["turns"])) if row["study"] in studies else 0
+        if row["study"] in studies and used <= room:
             told = {name: row[name] for name in ("is_sent", "llm", "anchor")}
             told["turns"] = [clean_lines(text) for text in row["turns"]]
             of_vignette = made.setdefault(row["study"], {}).setdefault(row["vignette"], {})

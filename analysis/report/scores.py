@@ -115,13 +115,13 @@ def _sensitivities(study):
     shades = [0 if row["abss"] <= 0 else 1 + min(int(4 * row["abss"] / most), 3) for row in rows]
     values = [
         {
-            "name": study.llm(row["llm"]), "column": row["variation"], "text": fixed(row["abss"], 2),
+            "name": row["variation"], "column": study.llm(row["llm"]), "text": fixed(row["abss"], 2),
             "colour": f"var(--chance-{shade})",
         }
         for row, shade in zip(rows, shades, strict=True)
     ]  # fmt: skip
     label = told(
-        "All LLMs", "sensitivity score", ((f"{cell['name']} {cell['column']}", cell["text"]) for cell in values)
+        "All LLMs", "sensitivity score", ((f"{cell['column']} {cell['name']}", cell["text"]) for cell in values)
     )
     panel = draw_panel(study, "cells", values, label) if values else None
     columns = [("question", text("variation")), ("score", number("abss", digits=2))]

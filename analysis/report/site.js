@@ -1,5 +1,6 @@
 "use strict";
-const data = JSON.parse(document.getElementById("data").textContent);
+// objects are maps alone, so that no name, such as constructor, is there without being written
+const data = JSON.parse(document.getElementById("data").textContent, (_, value) => (value && typeof value === "object" && !Array.isArray(value) ? Object.assign(Object.create(null), value) : value));
 if (data.claims) {
   const { columns, shared, rows, texts } = data.claims;
   data.claims = rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, shared.includes(name) ? texts[row[i]] : row[i]])));
@@ -84,22 +85,21 @@ const title = (text) => made("h2", { id: "drawer-title" }, text);
 const FIRST = "_initial";
 const isFirstAnswer = (technique) => technique.endsWith(FIRST);
 const debiased = (technique) => (isFirstAnswer(technique) ? technique.slice(0, -FIRST.length) : technique);
-const marked = (text, number) => {
-  const parts = number === null || number === undefined ? [text] : text.split(new RegExp(`(?<![\\d.,])(${String(number).replace(".", "\\.")}|\\{anchor\\})(?![\\d]|[.,]\\d)`));
-  return parts.map((part, i) => (i % 2 ? made("mark", {}, part === "{anchor}" ? String(number) : part) : part));
+const marked = (text, anchors) => {
+  const parts = anchors.length ? text.split(new RegExp(`(?<![\\d.,])(${anchors.map((anchor) => String(anchor).replace(".", "\\.")).join("|")}|\\{anchor\\})(?![\\d]|[.,]\\d)`)) : [text];
+  return parts.map((part, i) => (i % 2 ? made("mark", {}, part === "{anchor}" ? String(anchors[0]) : part) : part));
 };
-const turnOf = (who, text, number, isAsked = false) => made("div", { class: isAsked ? "turn asked" : "turn", dir: "auto" }, made("small", {}, who), ...marked(text, number));
-const askedOf = (place, vignette, technique, direction, number) => {
+const turnOf = (who, text, anchors = [], isAsked = false) => made("div", { class: isAsked ? "turn asked" : "turn", dir: "auto" }, made("small", {}, who), ...marked(text, anchors));
+const askedOf = (place, vignette, technique, direction, anchors) => {
   const told = data.asked[place.study]?.[vignette]?.[debiased(technique)];
   const one = told?.[direction] ?? told?.anchored ?? told?.low;
-  const box = made("details", { class: "asked" }, made("summary", {}, "What was asked, with the number marked"));
+  const box = made("details", { class: "asked" }, made("summary", {}, one?.is_sent ? "What was asked, with the number marked" : "What bais would ask, with the number marked"));
   if (!one) {
-    box.append(made("p", {}, "The archive kept no prompt of this case, and bais has no words of its own for it."));
+    box.append(made("p", {}, "The archive kept no prompt of this case and bais has no words of its own for it, or its text has no room on this page: bais trial shows what is kept."));
     return box;
   }
-  const value = one.anchor ?? number;
-  const from = one.is_sent ? `As it was sent${one.llm ? ` to ${data.llms[one.llm] ?? shownAs(one.llm)}` : ""}.` : "As bais would ask it: the archive kept no prompt.";
-  box.append(made("p", { class: "foot" }, from), ...one.turns.map((text, i) => turnOf(i ? "then" : "question", text, value, true)));
+  const from = one.is_sent ? `As it was sent${one.llm ? ` to ${data.llms[one.llm] ?? shownAs(one.llm)}` : ""}.` : "The archive kept no prompt: these are the words of bais, and what was sent may differ.";
+  box.append(made("p", { class: "foot" }, from), ...one.turns.map((text, i) => turnOf(i ? "then" : "question", text, one.anchor === null ? anchors : [one.anchor], true)));
   return box;
 };
 
@@ -109,7 +109,7 @@ const dotsOf = (place, vignette, llm, technique, isOwn) => {
   const plain = isOwn ? "First answer" : "Plain prompt";
   const name = data.techniques[technique];
   return [
-    ["No number", "no_technique", "none"], [`${plain}, low`, control, "low"], [`${plain}, high`, control, "high"],
+    ["No anchor", "no_technique", "none"], [`${plain}, low`, control, "low"], [`${plain}, high`, control, "high"],
     [`${name}, low`, technique, "low"], [`${name}, high`, technique, "high"],
   ].map(([label, of, direction]) => ({ label, of, direction, dots: cell.dots[of]?.[direction] ?? [] }));
 };
@@ -128,9 +128,10 @@ const textsOf = (place, vignette, llm, row) => {
 };
 const exactly = (row, value) => ([said, , first]) => (isFirstAnswer(row.of) ? first === value : said === value);
 
+const anchorsOf = (place, vignette, llm, direction) => place.vignettes[vignette]?.[llm]?.anchors[direction] ?? [];
+
 const listAnswers = (place, vignette, llm, row, value, n, total, host) => {
-  const anchors = place.vignettes[vignette][llm].anchors[row.direction] ?? [];
-  const number = anchors.length ? anchors[0] : null;
+  const anchors = anchorsOf(place, vignette, llm, row.direction), asked = askedOf(place, vignette, row.of, row.direction, anchors);
   host.replaceChildren(made("h3", {}, value === null ? `${row.label}: no number, ${n} of ${total} asked` : `${row.label}: ${short(value)} ${place.unit}, ${n} of ${total} answers`));
   const put = (texts) => {
     const found = texts.filter(exactly(row, value)), silent = texts.filter(([said]) => said === null);
@@ -140,11 +141,11 @@ const listAnswers = (place, vignette, llm, row, value, n, total, host) => {
       const [, , kept] = row.dots.find(([said]) => said === value) ?? [];
       host.append(made("p", { class: "foot" }, kept || isFirstAnswer(row.of) ? "More texts: bais ui." : "The archive kept the number only."));
     }
-    if (!shown.length) return;
+    if (!shown.length) { host.append(asked); return; }
     const picks = made("div", { class: "picks" }), view = made("div");
     const pick = (entry, button) => {
       for (const other of picks.children) other.setAttribute("aria-pressed", other === button);
-      view.replaceChildren(...entry[3].map(([who, text, isCut]) => turnOf(who, isCut ? `${text} … (cut here)` : text, number)));
+      view.replaceChildren(...entry[3].map(([who, text, isCut]) => turnOf(who, isCut ? `${text} … (cut here)` : text, anchors)), asked);
     };
     for (const entry of shown) {
       const button = made("button", { type: "button" }, entry[0] === null ? `no number (${entry[1]})` : `${short(entry[0])} ${place.unit} (${entry[1]})`);
@@ -157,7 +158,7 @@ const listAnswers = (place, vignette, llm, row, value, n, total, host) => {
   if ("live" in page) {
     const isFirst = isFirstAnswer(row.of), of = debiased(row.of);
     const query = { study: place.study, vignette, llm, technique: of, direction: row.direction, ...(isFirst ? {} : { value: value ?? "none" }) };
-    listAll(query, row.label, (entry) => !isFirst || entry[2] === value, number, host);
+    listAll(query, row.label, (entry) => !isFirst || entry[2] === value, anchors, host, asked);
   } else put(textsOf(place, vignette, llm, row));
 };
 
@@ -219,12 +220,12 @@ const drawAnswers = (place, vignette, llm, technique, isOwn) => {
 };
 
 const openCell = (place, goal, technique, llm, vignette = Object.keys(place.vignettes).find((name) => place.vignettes[name][llm])) => {
-  const [ring, dot, low, high, decision, isOwn] = place.goals[goal].cells[llm][technique];
+  const [ring, dot, low, high, word, isOwn] = place.goals[goal].cells[llm][technique];
   const name = data.llms[llm] ?? shownAs(llm), cell = place.vignettes[vignette]?.[llm];
   Object.assign(state, { technique, cell: llm });
   remember();
   const without = isOwn ? "of its first answers" : "of a plain prompt";
-  const lines = [made("p", {}, `The pull ${without} is ${whole(ring)} %, with ${data.techniques[technique]} ${whole(dot)} %${low === null ? "" : ` (95 % interval ${whole(low)} to ${whole(high)} %)`}: ${data.words[decision ?? ""]}.`)];
+  const lines = [made("p", {}, `The pull ${without} is ${whole(ring)} %, with ${data.techniques[technique]} ${whole(dot)} %${low === null ? "" : ` (95 % interval ${whole(low)} to ${whole(high)} %)`}: ${word}.`)];
   const [asked, answered] = place.asked[llm]?.[technique] ?? [0, 0];
   if (answered < asked) lines.push(made("p", { class: "gone" }, `${asked - answered} of ${asked} questions got no number. The dots are the ${answered} that did.`));
   const parts = [title(`${data.techniques[technique]} with ${name}`), ...lines];
@@ -239,13 +240,12 @@ const openCell = (place, goal, technique, llm, vignette = Object.keys(place.vign
     const picks = made("div", { class: "picks" });
     for (const row of silent) {
       const n = textsOf(place, vignette, llm, row).filter(([value]) => value === null).reduce((sum, [, count]) => sum + count, 0);
-      const button = made("button", { type: "button" }, `who gave no number: ${row.label}`);
+      const button = made("button", { type: "button" }, `no number given: ${row.label}`);
       const total = row.dots.reduce((sum, [, count]) => sum + count, 0);
       button.addEventListener("click", () => listAnswers(place, vignette, llm, row, null, n || asked - answered, total + (n || asked - answered), said));
       picks.append(button);
     }
-    const anchors = cell.anchors, number = anchors.high[0] ?? anchors.low[0] ?? null;
-    parts.push(figure, made("p", { class: "foot" }, "Dashed: its mean without a number. ▼ the number. Stroke: mean. Area of a dot: its share of the row."), picks, said, askedOf(place, vignette, technique, "high", number));
+    parts.push(figure, made("p", { class: "foot" }, "Dashed: this LLM's mean without an anchor. ▼ the anchor. Upright stroke: the mean of a row. Area of a dot: how many gave that number."), picks, said);
   }
   parts.push(made("p", { class: "foot" }, made("code", {}, `bais trials --study ${inShell(place.study)} --llm ${inShell(llm)} --technique ${inShell(technique)}`), " lists them all."));
   show(...parts);
@@ -256,15 +256,17 @@ const openTechnique = (place, goal, technique) => {
   remember();
   const calls = data.calls[technique], costs = data.costs.filter((row) => row.study === place.study && row.technique === technique);
   const usd = costs.map((row) => row.cost_usd_per_answer).filter((value) => value !== null);
-  const cost = [calls ? `${calls[0] === calls[1] ? calls[0] : `${calls[0]} to ${calls[1]}`} calls for an answer` : null,
-    usd.length ? `${Math.min(...usd).toPrecision(2)} to ${Math.max(...usd).toPrecision(2)} USD an answer, by LLM` : "what it costs in USD is not known, since tokens were not counted or its LLMs have no price"].filter(Boolean);
-  const vignette = Object.keys(place.vignettes)[0], anyone = Object.values(place.vignettes[vignette] ?? {})[0];
+  const counted = costs.map((row) => row.calls_per_trial).filter((value) => value !== null);
+  const cost = [counted.length ? `${short(Math.min(...counted))} to ${short(Math.max(...counted))} calls for an answer on average, by LLM` : calls ? `as bais asks it, ${calls[0] === calls[1] ? calls[0] : `${calls[0]} to ${calls[1]}`} calls for an answer` : null,
+    usd.length && !Math.max(...usd) ? "simulated calls cost nothing" : usd.length ? `${Math.min(...usd).toPrecision(2)} to ${Math.max(...usd).toPrecision(2)} USD an answer, by LLM` : "what it costs in USD is not known, since tokens were not counted or its LLMs have no price"].filter(Boolean);
+  const vignette = Object.keys(place.vignettes)[0], anyone = Object.keys(place.vignettes[vignette] ?? {})[0];
+  const isSent = data.asked[place.study]?.[vignette]?.[technique]?.high?.is_sent ?? false;
   show(
     title(data.techniques[technique]), ...(data.does[technique] ? [made("p", {}, `${data.does[technique]}.`)] : []),
     made("h3", {}, "How sure"), ...place.goals[goal].lines[technique].map((line) => made("p", {}, line)),
     made("h3", {}, "What it costs"), made("p", {}, `${cost.join("; ")}.`),
-    made("h3", {}, "What it says"), ...(data.says[technique] ?? []).map((text, i) => turnOf(i ? "then" : "after the question", text, null, true)),
-    askedOf(place, vignette, technique, "high", anyone?.anchors.high[0] ?? null),
+    made("h3", {}, isSent ? "What it says" : "What it says in the words of bais"), ...(data.says[technique] ?? []).map((text, i) => turnOf(i ? "then" : "after the question", text, [], true)),
+    askedOf(place, vignette, technique, "high", anchorsOf(place, vignette, anyone, "high")),
   );
 };
 
@@ -290,7 +292,7 @@ const walkable = (table) => {
 const form = document.querySelector("form.choose");
 if (form) {
   form.hidden = false;
-  const sections = all("section.matrix");
+  const sections = all("section.matrix"), inOrder = new Map(sections.map((section) => [section, all("tr[data-llm]", section)]));
   const place = () => data.places[+form.elements.place.value];
   const ofLlm = (chosen, goal) => {
     const llm = nameIn(form.elements.llm.value);
@@ -300,8 +302,8 @@ if (form) {
     const name = data.llms[llm] ?? shownAs(llm), vendor = data.vendors[llm];
     const there = Object.keys(chosen.asked), same = there.filter((other) => vendor && data.vendors[other] === vendor);
     const elsewhere = data.places.filter((other) => other.asked[llm]).map((other) => shownAs(other.domain));
-    const nearest = same.length ? `Nearest, of the same vendor: ${same.map((other) => data.llms[other] ?? shownAs(other)).join(", ")}.` : "None of the same vendor was asked.";
-    return `Nobody has asked ${name} here${elsewhere.length ? ` (it was asked in ${elsewhere.join(", ")})` : ""}. ${nearest} To ask it: bais plan --to-settle ${inShell(chosen.domain)} --study ${inShell(chosen.study)} --llm ${inShell(llm)}`;
+    const nearest = same.length ? `Nearest, of the same vendor: ${same.map((other) => data.llms[other] ?? shownAs(other)).join(", ")}.` : "None of the same vendor was asked; the top row says what LLMs like these do.";
+    return `Nobody has asked ${name} here${elsewhere.length ? ` (it was asked in ${elsewhere.join(", ")})` : ""}. ${nearest} To ask it, write its study (bais plan --to-settle ${inShell(chosen.domain)} --study ${inShell(chosen.study)} --llm ${inShell(llm)}) and run bais collect on that.`;
   };
   const choose = () => {
     const chosen = place(), goal = form.elements.goal.value, llm = nameIn(form.elements.llm.value);
@@ -310,7 +312,9 @@ if (form) {
       section.hidden = +section.dataset.place !== +form.elements.place.value || section.dataset.goal !== goal;
       if (section.hidden) continue;
       section.querySelector(".of-llm").textContent = ofLlm(chosen, goal);
-      for (const row of all("tr[data-llm]", section)) row.classList.toggle("mine", nameIn(row.dataset.llm) === llm);
+      const rows = inOrder.get(section);
+      for (const row of rows) row.classList.toggle("mine", nameIn(row.dataset.llm) === llm);
+      section.querySelector("tr.over")?.after(...rows.toSorted((a, b) => b.classList.contains("mine") - a.classList.contains("mine")));
     }
     remember();
   };
@@ -365,9 +369,9 @@ if (filter) {
   };
   const one = (claim) => {
     const unit = [null, "1"].includes(claim.unit) ? "" : ` ${claim.unit}`;
-    const ours = claim.value === null ? "" : `; we get ${numberOf(claim.value, claim)}${claim.low === null ? "" : ` (${numberOf(claim.low, claim)} to ${numberOf(claim.high, claim)})`}`;
-    const again = claim.again === null ? "" : `; by its own sums ${numberOf(claim.again, claim)}`;
-    const says = `${filter.elements.paper.value ? "" : `${titles[claim.document] ?? claim.document}, `}${claim.where}: says ${claim.sign === "=" ? "" : `${claim.sign} `}${numberOf(claim.printed, claim)}${unit}${again}${ours}`;
+    const ours = claim.value === null ? "" : `; by ours ${numberOf(claim.value, claim)}${claim.low === null ? "" : ` (95 % interval ${numberOf(claim.low, claim)} to ${numberOf(claim.high, claim)})`}`;
+    const again = claim.again === null ? "" : `; by its method ${numberOf(claim.again, claim)}`;
+    const says = `${filter.elements.paper.value ? "" : `${titles[claim.document] ?? claim.document}, `}${claim.where}: prints ${claim.sign === "=" ? "" : `${claim.sign} `}${numberOf(claim.printed, claim)}${unit}${again}${ours}`;
     const box = made("div", { class: `claim ${claim.tone}`, id: `claim-${claim.id}` }, made("b", {}, claim.word), ` ${claim.text}`, made("small", {}, says), half(claim));
     if (claim.why) box.append(made("details", {}, made("summary", {}, "why"), made("p", {}, claim.why)));
     return box;
@@ -404,7 +408,7 @@ async function askServer(what, query = {}) {
   return reply.json();
 }
 
-async function listAll(query, label, isOf, number, host) {
+async function listAll(query, label, isOf, anchors, host, asked) {
   const heading = host.firstChild, AT_ONCE = 200, OPENING = 40;
   const isGone = () => host.firstChild !== heading; // another dot was opened meanwhile
   const complain = (error) => { if (!isGone()) host.append(made("p", { class: "foot" }, error.message)); };
@@ -417,10 +421,10 @@ async function listAll(query, label, isOf, number, host) {
   host.append(made("p", { class: "foot" }, `${count} in all${silent ? `; of ${silent.toLocaleString("en")} the archive kept the number only` : ""}.`));
   const picks = made("div", { class: "picks every" }), view = made("div");
   const whole = (id) => askServer("trial", { id }).then(({ turns }) => view.replaceChildren(...turns.flatMap(({ prompt, reply, step, reason }) => [
-    ...(prompt === null ? [] : [turnOf("asked", seen(prompt), number, true)]), turnOf(step ?? "answer", seen(reply ?? `no text: ${reason}`), number)]))).catch(complain);
+    ...(prompt === null ? [] : [turnOf("asked", seen(prompt), anchors, true)]), turnOf(step ?? "answer", seen(reply ?? `no text: ${reason}`), anchors)]))).catch(complain);
   const pick = ([, , , turns, id], button) => {
     for (const other of picks.children) other.setAttribute("aria-pressed", other === button);
-    view.replaceChildren(...turns.map(([who, text, isCut]) => turnOf(who, isCut ? `${text} … (cut here)` : text, number)),
+    view.replaceChildren(...turns.map(([who, text, isCut]) => turnOf(who, isCut ? `${text} … (cut here)` : text, anchors)),
       made("p", { class: "foot" }, made("code", {}, `bais trial ${id}`), " ", made("button", { type: "button", class: "link", onclick: () => whole(id) }, "all that was asked and said")));
   };
   const list = () => {
@@ -436,7 +440,7 @@ async function listAll(query, label, isOf, number, host) {
   };
   const more = made("button", { type: "button", class: "link", onclick: () => list() });
   list();
-  host.append(picks, more, view);
+  host.append(picks, more, view, asked);
   if (answers.length) pick(answers[0], picks.firstChild);
 }
 

@@ -20,7 +20,7 @@ from analysis.report.studies import Study
 from analysis.report.tables import template
 from analysis.report.values import clean, clean_lines
 from analysis.words.claims import HOLDS
-from analysis.words.codes import GOALS, OF_AN_LLM
+from analysis.words.codes import GOALS
 from analysis.words.legend import LEGEND
 
 HERE = Path(__file__).parent
@@ -118,7 +118,7 @@ class Site:
             policy=POLICY.format(_hash(style), _hash(script)), style=Markup(style), script=Markup(script),
             versions=sorted(self.versions.items()), fingerprint=self.fingerprint,
             data=_embedded(self._data(names)), places=self._shown_places(), llms=self._llms(), goals=self._goals(),
-            meanings={name: goal.measures for name, goal in GOALS.items()}, words=OF_AN_LLM,
+            meanings={name: goal.measures for name, goal in GOALS.items()},
             papers=claims.papers(self.claims) if "papers" in names else [],
             verdicts=self._verdicts(), legend=LEGEND,
         )  # fmt: skip
@@ -136,7 +136,7 @@ class Site:
     def _stamp(self):
         counts = {row["study"]: row["n_asked"] for row in self.tables["counts"]}
         named = [study for study in self.studies if study.name]
-        kind = "simulated" if self.is_test else "recorded or collected"
+        kind = "simulated" if self.is_test else "real"
         n_trials = sum(counts.get(study.name) or 0 for study in named)
         names = ", ".join(clean(study.name) for study in named)
         return f"{kind}: {names}; {n_trials:,} trials" if named else "no study yet"
@@ -203,7 +203,6 @@ class Site:
                 "calls": {row["technique"]: row["n_calls"] for row in self.tables["prompts"]},
                 "says": {row["technique"]: [*map(clean_lines, row["texts"])] for row in self.tables["prompts"]},
                 "costs": [row for row in self.tables["costs"] if row["study"] in there],
-                "words": {code or "": word for code, word in OF_AN_LLM.items()},
             }
             data["cleaned"] = self._cleaned(there)
         if "papers" in names:

@@ -20,7 +20,6 @@ SIMULATED_FIRST = f"{SIMULATED}: "
 FIVE = "five"  # FEWEST_VENDORS and FEWEST_LLMS in words
 ERROR = 5  # % of any false use or avoid in a family of decisions
 ROUNDING = 1e-9
-HANGS = "hangs_on_suspect_rows"
 NOBODY_SAID = "nobody said"  # so begins `differs_by` of a vignette of which it is not known
 
 NOTHING = "nothing is established for {noun}s like these"
@@ -92,19 +91,31 @@ ON_EACH = {
     "avoid": "harms {n}",
 }
 HARMED = "Harmed, each {noun} by its own trials: {techniques}."
-FEW = "For {whom} only{but} (fewer than {five} {unit}s):"
+FEW = "For {whom} only{but} (fewer than {five} {unit}s; + helped, − harmed):"
 OF_FEW = "{label}: {does}."
+OWN = "helps_its_own_prompt"
+# what is said of the techniques of which a column of `inference.decisions` counts LLMs, by the decisions on these
+OF_THESE = (
+    ("+", "n_helped", set(codes.HELPS) - {OWN}), ("+ for its own prompt", "n_own_prompt", {OWN}),
+    ("−", "n_harmed", set(codes.HARMS)),
+)  # fmt: skip
 NONE_OF_EACH = "is unclear in all {n}"
 OUT_OF_REACH = (
     "“No difference” (within {margin}) is out of reach for {names}: {unit}s differ too much, so the interval is wider "
     "than that."
 )
+TO_ASK = "To ask it: `bais plan --to-settle {domain} --llm {llm}`."
 FOR_ASKED = "For {llm}, its own trials drawn towards the other {noun}s: "
 FOR_FURTHER = "For {llm}, not tested, as one more LLM of {vendor}: "
 FOR_NEW = "For {llm}, not tested, as an {noun} of a new vendor: "
 FOR_ANY = "For {whom}, if it is like those tested: "
 NOT_PREDICTED = "What {whom} would gain cannot be predicted: {why}."
 IS_BEST = "{name} is the likeliest to be best (probability {p}{plain}). "
+NONE_IS_LIKELY = (
+    "no technique is likely to be best; the likeliest is {name} (probability {p}{plain}), its expected gain {gain} "
+    "(95 % prediction interval {low} to {high})."
+)
+LIKELY = 0.5  # a probability
 OF_PLAIN = "; a plain prompt {p}"
 PLAIN_IS_BEST = "a plain prompt is the likeliest to be best (probability {p_plain}), of the techniques {name} ({p}). "
 EXPECTED = (
@@ -373,6 +384,8 @@ def in_brief(evidence, goal=None):
         yield PARTLY_SIMULATED
     if rows and evidence.llm and not evidence.of(*leading, own=True):
         told = list(_predictions(evidence, leading))
+        if evidence.domain and not evidence.is_asked:
+            told.append(TO_ASK.format(domain=quote(evidence.domain), llm=quote(evidence.llm)))
         yield " ".join(told if told and not evidence.is_asked else [f"{_without_own_trials(evidence)}.", *told])
     else:
         yield from _own_prompts(evidence, leading)
@@ -400,13 +413,13 @@ def of_few(evidences, goal=None):
     for evidence in evidences:
         leading, placebos, does = (goal,) if goal else evidence.leading, _placebos_asked(evidence), []
         rows, own = evidence.of(*leading), evidence.of(*leading, own=True)
-        for sign, column, words in (("+", "n_helped", codes.HELPS), ("−", "n_harmed", codes.HARMS)):
+        for word, column, words in OF_THESE:
             told = [row for row in own if row["decision"] in words] if own else [row for row in rows if row[column]]
             told.sort(key=lambda row: (0 if own else -row[column], row["name"]))
             names = ["asking again" if row["technique"] in placebos else evidence.named(row) for row in told]
             numbers = ["" if own else f" {row[column]}" for row in told]
             if told:
-                does.append(f"{sign} {', '.join(map(''.join, zip(names, numbers, strict=True)))}")
+                does.append(f"{word} {', '.join(map(''.join, zip(names, numbers, strict=True)))}")
         place = label(evidence, rows)
         place += f", {len(evidence.llms)} {evidence.noun}s" if len(counts) > 1 and not own else ""
         parts.append(OF_FEW.format(label=place, does="; ".join(does) or codes.UNCLEAR))
@@ -643,8 +656,8 @@ def _reach(evidence, rows, *, is_brief=False):
         words = {word: [row for row in by[word] if (row["certainty"] in certainties) != others] for word in by}
         return _phrase(evidence, rows, words, is_beside=is_brief)
 
-    phrase, hanging = chosen("established"), chosen(HANGS)
-    supported = chosen("established", HANGS, others=True)
+    phrase, hanging = chosen("established"), chosen(codes.HANGS)
+    supported = chosen("established", codes.HANGS, others=True)
     is_alone = is_brief and supported and not phrase
     if not is_alone:
         yield (ESTABLISHED if phrase else NOTHING).format(noun=evidence.noun, phrase=phrase)
@@ -836,7 +849,7 @@ def _supported(evidence, leading):
     """Return the names of techniques of which something is supported and not established, by the code of what lacks."""
     rows = [row for kind in ("control", "placebo") for row in evidence.of(*leading, comparison=kind)]
     rows = [row for row in rows if row["decision"] in codes.DECIDED]
-    rows = [row for row in rows if row["certainty"] in ("supported", "contradicted_elsewhere", HANGS)]
+    rows = [row for row in rows if row["certainty"] in ("supported", "contradicted_elsewhere", codes.HANGS)]
     names = {
         code: dict.fromkeys(row["name"] for row in rows if code in (row["certainty"], *codes_of(row)))
         for code in codes.LACKS
@@ -1029,7 +1042,7 @@ def _in_short(evidence, rows):
     by = sorted_by_decision(rows)
     decided = [row for word in codes.DECIDED for row in by[word]]
     certainties = {row["certainty"] for row in decided}
-    how_sure = IN_SHORT_HANGING if HANGS in certainties else IN_SHORT_SUPPORTED
+    how_sure = IN_SHORT_HANGING if codes.HANGS in certainties else IN_SHORT_SUPPORTED
     is_open = decided and "established" not in certainties
     phrase = f"{_phrase(evidence, rows, by, is_beside=True)}{how_sure if is_open else ''}"
     parts = [phrase] * bool(decided or by["either"])
@@ -1185,20 +1198,21 @@ def _prediction(evidence, goal, predictions, of_none):
     whose = FOR_ASKED if best["llm"] else FOR_FURTHER if best["vendor"] else FOR_NEW if evidence.llm else FOR_ANY
     start = whose.format(llm=evidence.llm, noun=evidence.noun, vendor=best["vendor"], whom=evidence.one_more)
     plain = (of_none or {}).get("p_best_new_llm")
-    if has_rivals(predictions) and best["p_best_new_llm"] is not None:
-        is_plain = plain is not None and plain > best["p_best_new_llm"]
-        start += (PLAIN_IS_BEST if is_plain else IS_BEST).format(
-            name=best["name"], p=probability(best["p_best_new_llm"]),
-            plain="" if plain is None else OF_PLAIN.format(p=probability(plain)), p_plain=probability(plain),
-        )  # fmt: skip
     low, high = (words.number(best[end]) for end in ("gain_low", "gain_high"))
+    expected = {"name": best["name"], "gain": words.amount(best["gain"]), "low": low, "high": high}
+    p = best["p_best_new_llm"]
+    if has_rivals(predictions) and p is not None:
+        of_plain = "" if plain is None else OF_PLAIN.format(p=probability(plain))
+        chances = {"p": probability(p), "plain": of_plain, "p_plain": probability(plain)}
+        is_plain_best = plain is not None and plain > p
+        if p < LIKELY and not is_plain_best:
+            return start + NONE_IS_LIKELY.format(**expected, **chances)
+        start += (PLAIN_IS_BEST if is_plain_best else IS_BEST).format(name=best["name"], **chances)
     is_plain = best["control"] == codes.CONTROL
     return start + EXPECTED.format(
-        name=best["name"], control="a plain prompt" if is_plain else FIRST_ANSWER.format(name=best["name"]),
+        **expected, control="a plain prompt" if is_plain else FIRST_ANSWER.format(name=best["name"]),
         p=probability(best["p_better_than_control"]), pull=evidence.pull(goal),
-        loss=words.amount(best["expected_loss"]),
-        loss_control=words.number(best["expected_loss"] + best["gain"]), gain=words.amount(best["gain"]), low=low,
-        high=high,
+        loss=words.amount(best["expected_loss"]), loss_control=words.number(best["expected_loss"] + best["gain"]),
     )  # fmt: skip
 
 

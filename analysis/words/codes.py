@@ -161,6 +161,7 @@ MARKS = {
     "none": ("│", "no gain: as much pull as the control"),
     "beyond": ("◄ ►", "the interval leaves the scale"),
 }
+HANGS, DOUBTED = "hangs_on_suspect_rows", ", in doubt"
 PERHAPS_ASKING_AGAIN = "perhaps asking again"  # gains on a plain prompt, and is not shown to on a placebo
 HELPS = ("use", "helps_its_own_prompt", "asking_again_helps", "better_than_asking_again")
 HARMS = ("avoid", "worse_than_asking_again")
@@ -205,11 +206,11 @@ REASONS = {
     "hangs_on_suspect_rows": "without the answers that the gate doubts the decision would be another",
     "confounded_prompt": "the two had different prompts",
     "own_control": "it is compared with its own first answer, since its prompt differs from that of the others",
-    "before_after": "it is compared with its own first answer, which comes before it in the same trials",
+    "before_after": "its first and last answer share a trial, so that asking again might do it",
     "placebo_not_asked": "no placebo (neutral questions) was asked beside it",
     "part_of_use": "whether it gains on a placebo is part of whether that is called use, and no decision by itself",
     "not_shown_over_placebo": "it gains on a plain prompt, and is not shown to gain on the placebo (neutral questions)",
-    "family_not_frozen": "what would be decided was not fixed before the first answer",
+    "family_not_frozen": "what to decide was not fixed before the first answer (not preregistered)",
     "family_changed": "what would be decided was changed after it had been fixed",
     "outside_the_family": "more is decided than was fixed before the first answer, or by another margin",
     "one_case": "there is only one case",
@@ -356,6 +357,21 @@ def on_an_llm(row):
     str
     """
     return PERHAPS_ASKING_AGAIN if "not_shown_over_placebo" in codes_of(row) else OF_AN_LLM[row["decision"]]
+
+
+def on_llms(row):
+    """Say in short what is decided about LLMs like those asked, and whether that hangs on answers in doubt.
+
+    Parameters
+    ----------
+    row : dict
+        Of `inference.decisions`.
+
+    Returns
+    -------
+    str
+    """
+    return f"{DECISIONS[row['decision']]}{DOUBTED if row['certainty'] == HANGS else ''}"
 
 
 def in_words(reason):

@@ -16,12 +16,13 @@ class Word(NamedTuple):
 
 OF_DECISIONS = {
     "use": "the technique gains on a plain prompt and on the placebo; where no placebo was asked, that is said",
-    "helps_its_own_prompt": "the technique gains on its own first answer, and a plain prompt in other words pulls less",
+    "helps_its_own_prompt": "the technique gains on its own first answer; a plain prompt in other words is pulled less",
     "asking_again_helps": "the placebo gains on a plain prompt, so asking again helps, whatever is asked",
     "better_than_asking_again": "the technique gains on the placebo",
-    "worse_than_asking_again": "the technique surely loses on the placebo",
-    "avoid": "the technique surely loses on its control",
-    "equivalent": "the whole interval lies within the margin, and no tested LLM surely beyond it",
+    "worse_than_asking_again": "answers are surely pulled more than with the placebo",
+    "avoid": "answers are surely pulled more than with its control",
+    "equivalent": "the whole interval lies within the margin (5 points, unless a study has another), and no LLM tested "
+    "is surely beyond it",
     "no_evidence": "of a technique, none of these: the data cannot separate help from harm",
 }
 LEGEND = {

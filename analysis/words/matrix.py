@@ -4,6 +4,7 @@ from analysis.words import codes
 from analysis.words.codes import in_words, listed, probability
 
 UNCLEAR = "no_evidence"
+WORDS_OF_AN_LLM = [*dict.fromkeys([*codes.OF_AN_LLM.values(), codes.PERHAPS_ASKING_AGAIN])]
 NOTHING = "No technique was asked, or none can be compared yet."
 NONE_OF_THESE = "No technique is shown to help or to harm any of these LLMs."
 OF_SO_MANY = "{} ({} of {} LLMs)"
@@ -11,33 +12,38 @@ NONE_BEATS = "No technique is shown to beat a plain prompt."
 OVER_LLMS = {
     "use": "Shown to help: {}.",
     "better_than_asking_again": "Better than asking again: {}.",
-    "helps_its_own_prompt": "{} brings back its own first answers.",
+    "helps_its_own_prompt": "{} helps its own prompt alone{plain}.",
     "asking_again_helps": "Asking again in neutral turns helps: {}.",
     "avoid": "Shown to harm: {}.",
     "worse_than_asking_again": "Worse than asking again: {}.",
     "equivalent": "No difference: {}.",
     UNCLEAR: "Unclear: {}.",
 }
-ON_AN_LLM, WITHOUT_ANY = "In {llm} alone: {said}.", "{llm} was asked with no technique."
-LIKE_THESE = (
-    "LLMs like these: {loss}; gain {gain} points, 95 % interval {low} to {high} ({n} comparisons at once): {said}."
-)
+ON_AN_LLM, WITHOUT_ANY = "{llm}, by its own trials. {said}.", "{llm} was asked with no technique."
+PLAIN = "; a plain prompt has {plain:.0f} %"
+OWN_OF_AN_LLM = "its own prompt alone, {loss_control:.0f} → {loss:.0f} %"
+SILENT = "a number in {share:.0f} % of answers only"
+LIKE_THESE = "LLMs like these: {loss}; gain {gain} points, 95 % interval {low} to {high}{together}: {said}."
 WITHOUT_INTERVAL = "LLMs like these: {loss}; no interval, since {why}."
-ON_THESE = "Of these {n} LLMs ({loss} on average): shown to help {helped}, shown to harm {harmed}."
+ON_THESE = "Of these {n} LLMs: shown to help {helped}{own}, shown to harm {harmed}."
+OWN_OF_THESE = ", to help the own prompt alone of {n}"
 ONE_MORE = "One more LLM: gain {low} to {high} points; a gain with probability {p}."
-SAME_WAYS = "Ways of counting that say the same: {n} of {of}; of those without one LLM or vendor {m} of {without}."
+TOGETHER = ", which holds for all {n} comparisons together"
+SAME_WAYS = "Other ways of counting agree: {n} of {of}; without one LLM or vendor: {m} of {without}."
 IN_MIND = "Keep in mind: {why}."
-TOO_FEW = "Nothing can be said of other LLMs: that takes LLMs of {n} vendors."
+TOO_FEW = "Nothing can be said of other {noun}s: at least {n} {unit}s are needed."
 OWN_PROMPT = "{names} is compared with its own first answers, since its prompt differs from the plain one."
 
 
-def headline(named, *, has_vendors):
+def headline(named, plain=None, *, has_vendors):
     """Say of techniques what is decided about LLMs like those that were asked, or else how many of these they help.
 
     Parameters
     ----------
     named : list of (str, dict)
         Techniques by their names, with their rows of `inference.decisions` over all LLMs.
+    plain : float, optional
+        The loss of a plain prompt.
     has_vendors : bool
         Whether the LLMs are of enough vendors to speak of others.
 
@@ -48,7 +54,7 @@ def headline(named, *, has_vendors):
     if not named:
         return NOTHING
     if not has_vendors:
-        counts = {"Helped by": "n_helped", "Harmed by": "n_harmed"}
+        counts = {"Helped by": "n_helped", "Own prompt helped by": "n_own_prompt", "Harmed by": "n_harmed"}
         told = {word: [(name, row[n], row["n_llms"]) for name, row in named if row[n]] for word, n in counts.items()}
         lists = [f"{word} {listed(OF_SO_MANY.format(*each) for each in of)}." for word, of in told.items() if of]
         return " ".join(lists or [NONE_OF_THESE])
@@ -59,15 +65,20 @@ def headline(named, *, has_vendors):
     for decision, text in OVER_LLMS.items():
         if pairs := by_decision.get(decision):
             is_told = decision != UNCLEAR
-            parts.append(text.format(listed(_with_losses(name, row) if is_told else name for name, row in pairs)))
+            names = listed(_with_losses(name, row) if is_told else name for name, row in pairs)
+            parts.append(text.format(names, plain=_plain(plain)))
     return " ".join(parts)
+
+
+def _plain(loss):
+    return "" if loss is None else PLAIN.format(plain=loss)
 
 
 def _with_losses(name, row):
     return f"{name} ({row['loss_control']:.0f} → {row['loss']:.0f} %)"
 
 
-def on_an_llm(llm, named):
+def of_an_llm(llm, named, plain=None, shares=None):
     """Say what techniques do to one LLM.
 
     Parameters
@@ -76,24 +87,35 @@ def on_an_llm(llm, named):
         How it is called.
     named : list of (str, dict)
         Techniques by their names, with their rows of `inference.decisions` on this LLM.
+    plain : float, optional
+        The loss of a plain prompt.
+    shares : dict of str to float, optional
+        By technique, the share of answers with a number where that is so small that it should be said.
 
     Returns
     -------
     str
     """
-    parts, equal, unclear = [], ("equivalent",), (UNCLEAR, None)
-    words = {"helps": codes.HELPS, "harms": codes.HARMS, "no difference": equal, "unclear": unclear}
-    for word, decisions in words.items():
-        names = [_in_full(name, row) for name, row in named if row["decision"] in decisions]
-        if names:
-            parts.append(f"{word}: {listed(names)}")
-    return ON_AN_LLM.format(llm=llm, said="; ".join(parts)) if parts else WITHOUT_ANY.format(llm=llm)
+    by_word = {}
+    for name, row in named:
+        is_helped = row["decision"] in codes.HELPS
+        word = codes.OF_AN_LLM["use"] if is_helped else codes.on_an_llm(row)
+        by_word.setdefault(word, []).append(_in_full(name, row, plain, shares or {}))
+    words = sorted(by_word, key=WORDS_OF_AN_LLM.index)
+    parts = [f"{word[0].upper()}{word[1:]}: {listed(by_word[word])}" for word in words]
+    return ON_AN_LLM.format(llm=llm, said=". ".join(parts)) if parts else WITHOUT_ANY.format(llm=llm)
 
 
-def _in_full(name, row):
-    """Name a technique, with how it helps where it is not simply of use."""
-    is_special = row["decision"] in codes.HELPS and row["decision"] != "use"
-    return f"{name} ({codes.OF_AN_LLM[row['decision']]})" if is_special else name
+def _in_full(name, row, plain, shares):
+    """Name a technique, with how it helps where it is not simply of use, and how few answers have a number."""
+    notes = []
+    if row["decision"] == "helps_its_own_prompt":
+        notes.append(OWN_OF_AN_LLM.format(loss_control=row["loss_control"], loss=row["loss"]) + _plain(plain))
+    elif row["decision"] in set(codes.HELPS) - {"use"}:
+        notes.append(codes.OF_AN_LLM[row["decision"]])
+    if row["technique"] in shares:
+        notes.append(SILENT.format(share=100 * shares[row["technique"]]))
+    return f"{name} ({'; '.join(notes)})" if notes else name
 
 
 def how_sure(row, ahead, ways, *, has_vendors):
@@ -114,16 +136,18 @@ def how_sure(row, ahead, ways, *, has_vendors):
     -------
     list of str
     """
-    loss = f"{row['loss_control']:.0f} to {row['loss']:.0f} %"
+    loss = " to ".join("–" if row[name] is None else f"{row[name]:.0f}" for name in ("loss_control", "loss")) + " %"
     gain, low, high = (_points(row[name]) for name in ("gain", "gain_low", "gain_high"))
     counts = {"n": row["n_llms"], "helped": row["n_helped"] or 0, "harmed": row["n_harmed"] or 0}
+    own = OWN_OF_THESE.format(n=row["n_own_prompt"]) if row["n_own_prompt"] else ""
     lines = []
     if has_vendors and low is not None:
         n, said = row["n_comparisons"], codes.DECISIONS[row["decision"]]
-        lines.append(LIKE_THESE.format(loss=loss, gain=gain, low=low, high=high, n=n, said=said))
+        together = TOGETHER.format(n=n) if n > 1 else ""
+        lines.append(LIKE_THESE.format(loss=loss, gain=gain, low=low, high=high, together=together, said=said))
     elif has_vendors:
         lines.append(WITHOUT_INTERVAL.format(loss=loss, why=in_words(row["reason"])))
-    lines.append(ON_THESE.format(loss=loss, **counts))
+    lines.append(ON_THESE.format(own=own, **counts))
     if has_vendors and ahead:
         p = probability(ahead["p_better_than_control"])
         lines.append(ONE_MORE.format(low=_points(ahead["gain_low"]), high=_points(ahead["gain_high"]), p=p))

@@ -74,6 +74,7 @@ def rows_shown(biases, evidence):
                 "gain_low": decision.get("gain_low"),
                 "gain_high": decision.get("gain_high"),
                 "decision": decision.get("decision"),
+                "certainty": decision.get("certainty"),
                 "p_better_than_control": prediction.get("p_better_than_control"),
             }
         )

@@ -191,25 +191,27 @@ def over_trials(way, what):
     return f"To settle {what} ({_now(way)}): {_enough(way)}. {_decided(way)}"
 
 
-def cost_of_llms(n_llms, usd, techniques, *, is_recorded):
+def cost_of_llms(n_new, usd, techniques, n_again=0):
     """Say what it costs to ask some LLMs.
 
     Parameters
     ----------
-    n_llms : int
+    n_new : int
+        LLMs that were not asked before.
     usd : list of float
         The least and the most that it may cost.
     techniques : list of str
         What they are asked.
-    is_recorded : bool
-        Whether those that were asked have to be asked again.
+    n_again : int
+        LLMs that were asked and, since nothing can be added to their answers, have to be asked again.
 
     Returns
     -------
     str
     """
-    whom = f"all {n_llms:,} LLMs anew" if is_recorded else f"{n_llms:,} more LLM{'s' * (n_llms > 1)}"
-    what = "is ranked there" if is_recorded else "the study asks"
+    more = f"{n_new:,} more LLM{'s' * (n_new > 1)}"
+    whom = f"the {n_again:,} LLMs tested anew and {more}" if n_again else more
+    what = "is ranked there" if n_again else "the study asks"
     low, high = (f"{end:,.0f}" for end in usd)
     return (
         f"To ask {whom} costs {low} to {high} USD at the mean of seeds/prices.csv, for all that {what} "

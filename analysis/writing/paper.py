@@ -308,13 +308,18 @@ def _reasons_of_nulls(domain):
 
 
 def _decided(domain, name="by"):
-    """Return technique, goal and decision with what it stands on, in the order of the techniques."""
+    """Return technique, goal and decision with what it stands on, by the goals in their order, then the techniques."""
     return [
         (technique, goal, facts[f"{name}_{goal}"])
+        for goal in _goals(domain)
         for technique, facts in domain["techniques"].items()
-        for goal in GOALS
         if f"{name}_{goal}" in facts
     ]
+
+
+def _goals(domain):
+    """Return the goals, the one that leads in the domain first."""
+    return sorted(GOALS, key=lambda goal: goal != domain["leading_goal"])
 
 
 def _llms(domain, goal):
@@ -356,5 +361,5 @@ def _spoken(name):
 
 FILTERS = filters(
     _shown, _setting, _spoken, _p_value, _why,
-    _reasons_of_nulls, _decided, _in_unit, _llms, _changes, _fallen_short,
+    _reasons_of_nulls, _decided, _goals, _in_unit, _llms, _changes, _fallen_short,
 ) | {"text": _markdown_text}  # fmt: skip

@@ -231,6 +231,7 @@ def _decision(row, named):
         "n_families": row["n_families"],
         "n_llms_that_gained": row["n_gained"],
         "n_llms_surely_helped": row["n_helped"],
+        **({"n_llms_helped_in_their_own_prompt_alone": row["n_own_prompt"]} if row["n_own_prompt"] else {}),
         "n_llms_surely_harmed": row["n_harmed"],
         "p_sign_flip": _p(row["p_sign_flip"]),
         "probability_of_being_best_percent": _percent(row["p_best"]),

@@ -33,15 +33,19 @@ def address_of(llm, endpoint) -> tuple[str, str, str]:
     """Say where an LLM is asked, under which name, and which variable holds the key.
 
     The LLM's own settings come first, then the study's endpoint, then the environment (`OPENAI_BASE_URL`, or OpenRouter
-    where `OPENROUTER_API_KEY` is set), then OpenAI.
+    where `OPENROUTER_API_KEY` is set), then OpenAI for its own LLMs and OpenRouter for others.
     """
     base_url = llm.base_url or endpoint.base_url or os.environ.get("OPENAI_BASE_URL")
-    base_url = base_url or (OPENROUTER if os.environ.get("OPENROUTER_API_KEY") else OPENAI)
+    is_of_openai = llm.llm.startswith("openai/")
+    base_url = base_url or (OPENAI if is_of_openai and not os.environ.get("OPENROUTER_API_KEY") else OPENROUTER)
     host = urlsplit(base_url).hostname or ""
     default = "OPENROUTER_API_KEY" if host == "openrouter.ai" else "OPENAI_API_KEY"
     variable = llm.api_key_env or endpoint.api_key_env or default
-    is_openais = host == "api.openai.com" and llm.llm.startswith("openai/")
-    return base_url, llm.model or (llm.llm.partition("/")[2] if is_openais else llm.llm), variable
+    return (
+        base_url,
+        llm.model or (llm.llm.partition("/")[2] if is_of_openai and host == "api.openai.com" else llm.llm),
+        variable,
+    )
 
 
 def key_at(base_url: str, variable: str) -> str:

@@ -12,7 +12,7 @@ from analysis.report.matrix import Mark, _axis
 from analysis.report.tables import Row, Table, named
 from analysis.report.values import Number, clean, clean_lines, key_text, listed
 from analysis.words.codes import in_words
-from analysis.words.matrix import headline, how_sure, on_an_llm
+from analysis.words.matrix import headline, how_sure, of_an_llm
 from tests.tools.report_page import TRIED
 
 DECISIONS = ("use", "avoid", "equivalent", "no_evidence")
@@ -161,7 +161,8 @@ def test_of_a_relation_its_tables_are_named():
 def row_of(decision, **more):
     return {
         "decision": decision, "loss": 20.4, "loss_control": 45.2, "gain": 24.8, "gain_low": 9.0, "gain_high": 36.0,
-        "n_comparisons": 6, "n_llms": 10, "n_helped": 9, "n_harmed": 1, "reason": None,
+        "n_comparisons": 6, "n_llms": 10, "n_helped": 9, "n_own_prompt": 0, "n_harmed": 1, "reason": None,
+        "technique": "a", "certainty": None,
     } | more  # fmt: skip
 
 
@@ -186,16 +187,18 @@ def test_a_headline_says_of_each_technique_what_is_decided_and_no_more(decisions
 def test_of_too_few_vendors_a_headline_counts_llms_and_decides_nothing(golden):
     rows = [("A", row_of("no_evidence", n_helped=1, n_harmed=0, n_llms=2)), ("B", row_of("no_evidence", n_helped=0))]
     golden(headline(rows, has_vendors=False))
-    assert "None" not in headline([("A", row_of(None, n_helped=None, n_harmed=None))], has_vendors=False)
-    golden(headline([("A", row_of(None, n_helped=None, n_harmed=None))], has_vendors=False))
+    assert "None" not in headline(
+        [("A", row_of(None, n_helped=None, n_own_prompt=None, n_harmed=None))], has_vendors=False
+    )
+    golden(headline([("A", row_of(None, n_helped=None, n_own_prompt=None, n_harmed=None))], has_vendors=False))
     golden(headline([], has_vendors=False))
 
 
 def test_what_only_helps_its_own_prompt_or_may_be_asking_again_is_called_so(golden):
     rows = [("A", row_of("helps_its_own_prompt")), ("B", row_of("asking_again_helps")), ("C", row_of("avoid"))]
     golden(headline(rows, has_vendors=True))
-    golden(on_an_llm("o3", rows))
-    golden(on_an_llm("o3", []))
+    golden(of_an_llm("o3", rows))
+    golden(of_an_llm("o3", []))
 
 
 def test_how_sure_it_is_is_said_with_the_interval_one_more_llm_and_ways_of_counting(golden):

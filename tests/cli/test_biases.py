@@ -29,7 +29,7 @@ DECISION = {
     "gain": 0.14, "gain_low": 0.1, "gain_high": 0.18, "gain_squared": 0.0252,
     "decision": "use", "decision_llms": "use", "n_vendors": 6, "n_cases": 40, "n_families": 1,
     "certainty": "established", "n_reversed": 0, "margin": 0.05, "n_llms": 6, "n_trials": 1920, "reason": None,
-    "goal": "bias", "n_gained": 5, "n_helped": 1, "n_harmed": 0, "n_comparisons": 1,
+    "goal": "bias", "n_gained": 5, "n_helped": 1, "n_own_prompt": 0, "n_harmed": 0, "n_comparisons": 1,
 }  # fmt: skip
 OTHER = {"llm": "vendor/other", "level": "items", "is_headline": False, "value": -0.3, "low": -0.4, "high": -0.2}
 OWN = DECISION | {
@@ -202,7 +202,7 @@ def test_arms_that_no_llm_has_both_of_are_said_not_to_be_comparable(ask, golden)
 def test_a_row_of_the_table_says_what_each_technique_does_to_the_bias(ask, golden):
     biases = [BIAS, BIAS | {"technique": "sacd", "value": 0.02, "low": -0.04, "high": 0.08}]
     out = ask(biases=biases, see=[])
-    assert "chose_sure gain less loss SACD +2 (-4 to +8) 0.01" in rows_of(out, "chose_sure")
+    assert not rows_of(out, "chose_sure")
     (decided,) = rows_of(out, "SACD")
     assert decided.startswith("SACD use +1 −0 ")
     assert decided.endswith(" +14.0")
@@ -211,6 +211,7 @@ def test_a_row_of_the_table_says_what_each_technique_does_to_the_bias(ask, golde
     assert "SIMULATED" not in out
     out = ask(biases=biases, see=["--why"])
     assert rows_of(out, "SACD") == ["SACD +14 [+10, +18] use"]
+    assert "chose_sure gain less loss SACD +2 (-4 to +8) 0.01" in rows_of(out, "chose_sure")
     golden(out)
 
 
@@ -265,10 +266,11 @@ def test_of_one_llm_its_own_bias_and_gain_are_shown_beside_what_is_said_of_all(a
         golden(out, "0.88")
         assert "ewer than five" not in out
         out = ask("--llm", name, biases=with_technique, see=[])
-        assert "chose_sure gain less loss SACD -5 (-15 to +5) 0.01" in rows_of(out, "chose_sure")
         (decided,) = rows_of(out, "SACD")
         assert decided.startswith("SACD use helps ")
         assert decided.endswith(" +25.0")
+        out = ask("--llm", name, biases=with_technique, see=["--why"])
+        assert "chose_sure gain less loss SACD -5 (-15 to +5) 0.01" in rows_of(out, "chose_sure")
 
 
 def test_of_an_llm_that_was_not_asked_the_prediction_for_one_more_is_shown(ask, golden):

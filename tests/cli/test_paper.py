@@ -38,7 +38,8 @@ def tables(source, paradigm="anchoring"):
             "gain_llms_low": 2.2, "gain_llms_high": 39.1, "loss": 12.97, "loss_control": 39.15}  # fmt: skip
     decided = {
         "control": "no_technique", "comparison": "control", **gain, "n_gained": 5, "p_sign_flip": 0.21875,
-        "n_helped": 4, "n_harmed": 1, "n_comparisons": 1, "n_families": 1, "p_best": 0.5968, "p_worst": 0.0,
+        "n_helped": 4, "n_own_prompt": 0, "n_harmed": 1,
+        "n_comparisons": 1, "n_families": 1, "p_best": 0.5968, "p_worst": 0.0,
         "p_worse_than_control": 0.012, "rank_low": 1, "rank_high": 3, "decision": "no_evidence",
         "certainty": "no_evidence", "confidence": 0.95, "margin": 5.0, "n_draws": 1000,
         "seed": 1, "n_llms": 6, "n_vendors": 5, "reason": None,

@@ -83,6 +83,7 @@ def places(of, *, n_llms=6, llm=None, reason=None, **more):
             "comparison": None if technique == "no_technique" else "control",
             "is_primary": goal == "displacement", "loss": loss, "loss_control": 32.3, "gain": gain, "gain_low": low,
             "gain_high": high, "gain_squared": gain and 2 * 32.3 * gain - gain**2, "n_gained": 4, "n_reversed": None,
+            "n_own_prompt": None if llm else n_llms * (of_each == "helps_its_own_prompt"),
             "n_helped": None if llm else n_llms * (of_each == "use"),
             "n_harmed": None if llm else n_llms * (of_each == "avoid"),
             "p_best": None if few else 0.5, "p_worst": None if few else 0.5,

@@ -258,7 +258,7 @@ def test_a_cell_says_what_the_technique_does_to_its_llm_and_is_coloured_by_the_d
     assert cells == {"harms": "premortem", "same": "random_control", "helps": "sacd"}
     data = embedded(page)
     assert data["places"][0]["goals"]["gap"]["say"]["vendor/a"] == (
-        "In A so: 12 alone: helps: SACD; harms: Premortem; no difference: Random Control."
+        "A so: 12, by its own trials. Helps: SACD. Harms: Premortem. No difference: Random Control."
     )
 
 
@@ -296,7 +296,7 @@ def test_what_helps_its_own_prompt_is_never_said_to_help(of_five, monkeypatch):
     (section,) = shown(answer_of(of_five, monkeypatch))
     headline = re.search(r'<h2 class="say">(.*?)</h2>', section)[1]
     assert headline.startswith("No technique is shown to beat a plain prompt. SACD (")
-    assert "brings back its own first answers" in headline
+    assert "helps its own prompt alone" in headline
     assert "Shown to help" not in headline
     assert '<rect class="ring"' in section[section.index("<table") :]
 

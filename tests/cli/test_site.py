@@ -21,7 +21,7 @@ CHANGES = {
     "a mean": "update marts.conditions set mean = mean + 0.01 where llm = 'vendorb/b'",
     "an anchor": "update marts.counts set anchor_value = 16 where anchor_value = 15",
     "how many were asked": "update marts.attrition set n_asked = n_asked + 1 where technique = 'sacd'",
-    "a plain prompt": "update marts.effects set loss = loss + 1 where technique = 'no_technique'",
+    "a plain prompt": "update inference.decisions set loss = loss + 1 where technique = 'no_technique'",
     "a printed number": "update claims.published_claims set published_value = published_value + 1",
     "a verdict": "update marts.claim_checks set holds = 'holds' where holds = 'weaker'",
     "a cost": "update marts.technique_costs set cost_usd_per_answer = 0.02",

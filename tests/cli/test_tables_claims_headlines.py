@@ -341,9 +341,9 @@ def test_claims_count_each_quantity_once_and_say_both_things_of_it(warehouse, ca
     counted = {first: numbers for first, *numbers in (re.split("  +", line) for line in out[2 : out.index("")])}
     assert counted == {
         "recompute, of all": ["4 of 6", "2 of 2"],
-        "hold": ["3", "1"],
+        "holds": ["3", "1"],
         "contradicted": ["1", "1"],
-        "not about LLMs": ["1", "0"],
+        "is not about LLMs": ["1", "0"],
         "not judged": ["1", "0"],
     }
     golden("\n".join(out))

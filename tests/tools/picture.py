@@ -75,8 +75,8 @@ SURE = {
 NONE_HELPS = "No technique is shown to make an anchor's pull smaller than a plain prompt's"
 HELPING = "Shown to make an anchor's pull smaller: {names}"
 OWN_PROMPT = (
-    "{name} pulls its own first answers back, from {loss_control:.0f} to {loss:.0f} %{sure}; "
-    "a plain prompt's pull is {plain:.0f} %."
+    "{name} helps its own prompt alone, from {loss_control:.0f} to {loss:.0f} %{sure}; "
+    "a plain prompt has {plain:.0f} %."
 )
 SAID = {  # of the techniques of each decision, in this order
     "asking_again_helps": "Asking again in neutral turns helps ({names}).",

@@ -245,6 +245,8 @@ def _add_decisions(made, of, llms, technique, goal, loss, rank, decision, gain):
     if decision is None:
         chances = {} if few else {"p_best": 0.125, "p_worst": 0.25, "rank_low": 2, "rank_high": 4}
         made.add("inference.decisions", **key, **shared, loss=loss, **chances, reason="control")
+        for llm in llms:
+            made.add("inference.decisions", **key, **shared, llm=llm, loss=loss, reason="control")
         if not few:
             for llm in (None, *llms):
                 made.add(
@@ -263,7 +265,8 @@ def _add_decisions(made, of, llms, technique, goal, loss, rank, decision, gain):
             "inference.decisions", **key, **shared, control=control, comparison=comparison, loss=loss,
             loss_control=loss + gain, gain=gain, gain_low=gain - 2.5, gain_high=gain + 2.5, gain_plain_low=gain - 2,
             gain_plain_high=gain + 2, gain_llms_low=gain - 1.5, gain_llms_high=gain + 1.5,
-            n_gained=len(llms) if gain > 0 else 0, n_helped=1 if gain > 5 else 0, n_harmed=1 if gain < -5 else 0,
+            n_gained=len(llms) if gain > 0 else 0, n_helped=1 if gain > 5 else 0,
+            n_own_prompt=0, n_harmed=1 if gain < -5 else 0,
             p_sign_flip=0.125, margin=5, n_comparisons=4,
             p_best=None if few or comparison == "placebo" else 0.99996 if rank == 1 else 0.00004,
             p_worst=None if few else 0.25, p_worse_than_control=None if few else 0.0123,

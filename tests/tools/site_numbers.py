@@ -6,6 +6,7 @@ import re
 from html import unescape
 
 from analysis.report.values import clean
+from analysis.words.codes import on_an_llm
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 SECTION = re.compile(r'<section class="matrix" data-place="(\d+)" data-goal="(\w+)".*?>(.*?)</section>', re.DOTALL)
@@ -93,14 +94,15 @@ def compare(page, connection):
 def _decisions(found, place, goal, shown):
     """Compare ring, dot, interval and decision of each technique, of each LLM and over all of them."""
     there = found.rows(
-        f"select llm, technique, loss_control, loss, loss_control - gain_high, loss_control - gain_low, decision, "
-        f"control != 'no_technique' from inference.decisions where {IS_ANCHORING} and comparison = 'control' "
-        "and study = ? and domain = ? and goal = ? and loss is not null",
+        f"select llm, technique, loss_control, loss, loss_control - gain_high, loss_control - gain_low, "
+        f"decision, reason, control != 'no_technique' from inference.decisions where {IS_ANCHORING} "
+        "and comparison = 'control' and study = ? and domain = ? and goal = ? and loss is not null",
         place["study"], place["domain"], goal,
     )  # fmt: skip
     cells, over = {}, {}
-    for llm, technique, *numbers in there:
-        (over if llm is None else cells.setdefault(llm, {}))[technique] = numbers
+    for llm, technique, *numbers, decision, reason, is_own in there:
+        word = on_an_llm({"decision": decision, "reason": reason})
+        (over if llm is None else cells.setdefault(llm, {}))[technique] = [*numbers, word, is_own]
     for name, these, those in (("over", {None: shown["over"]}, {None: over}), ("cells", shown["cells"], cells)):
         found.same(f"{name} of {goal}", sorted(map(str, these)), sorted(map(str, those)))
         for llm in these.keys() & those.keys():
@@ -167,7 +169,7 @@ def _matrix(found, place, goal, section):
         found.same(f"head of {goal}, {technique}", re.search(r'"big">(.*?)<', head)[1], f"{ring:.0f} % → {dot:.0f} %")
     plain = dict(
         found.rows(
-            f"select llm, loss from marts.effects where {IS_ANCHORING} and vignette is null and "
+            f"select llm, loss from inference.decisions where {IS_ANCHORING} and "
             "technique = 'no_technique' and study = ? and domain = ? and goal = ? and loss is not null",
             *of,
         )
