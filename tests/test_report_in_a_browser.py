@@ -23,12 +23,12 @@ AFTER_A_FRAME = """button => new Promise((done) => {
   button.click();
   requestAnimationFrame(() => done(Boolean(document.querySelector("dialog[open] .answers, dialog[open] .turn"))));
 })"""
-# what opens on a page: nothing, a cell of each kind, who gave no number, a technique, all that is folded, all claims
+# what opens on a page: nothing, a cell of each kind, no number given, a technique, all that is folded, all claims
 STATES = {
     "as it is": "() => true",
     "a cell": "() => eyes.open('button.cell', 0)",
     "a cell of the last LLM": "() => eyes.open('button.cell', -1)",
-    "who gave no number": "() => eyes.open('.cell[aria-label*=SACD]', -1) && eyes.open('dialog .picks button', 0)",
+    "no number given": "() => eyes.open('.cell[aria-label*=SACD]', -1) && eyes.open('dialog .picks button', 0)",
     "a technique": "() => eyes.open('button.link[data-technique]', -1)",
     "an LLM": "() => eyes.choose('select[name=llm]', 1)",
     "another goal": "() => eyes.open('label:has([name=goal])', 1)",
@@ -206,7 +206,7 @@ def test_which_technique_in_my_domain_for_my_llm(opened, site, size):
     other.choose(
         other.page.get_by_label("Your LLM"), other.matrix.locator("tr[data-llm]").first.get_attribute("data-llm")
     )
-    other.says(r"In .* alone: (helps|harms|no difference|unclear)")
+    other.says(r", by its own trials\. (Helps|Harms|No difference|Unclear): ")
     assert other.matrix.locator("tr.mine").count() == 1
     assert other.clicks <= MOST_CLICKS
 
@@ -249,11 +249,11 @@ def test_show_me_an_answer(opened, site, size):
 def test_what_was_the_prompt_and_where_is_the_anchor(opened, site, size):
     reader = Reader(opened(site.folder / "index.html", size))
     reader.click(reader.cell("sacd"))
-    reader.click(reader.drawer.get_by_text("What was asked, with the number marked"))
+    reader.click(reader.drawer.get_by_text(re.compile("What (was asked|bais would ask), with the number marked")))
     marks = reader.drawer.locator(".turn.asked mark")
     assert re.fullmatch(r"\d+", marks.first.inner_text())
     assert marks.first.is_visible()
-    reader.says("As it was sent|As bais would ask it: the archive kept no prompt")
+    reader.says("As it was sent|The archive kept no prompt: these are the words of bais")
     assert reader.clicks <= MOST_CLICKS
 
 
@@ -262,7 +262,8 @@ def test_what_was_the_prompt_and_where_is_the_anchor(opened, site, size):
 def test_what_does_it_cost(opened, site, size):
     reader = Reader(opened(site.folder / "index.html", size))
     reader.click(reader.matrix.locator("button.link[data-technique=sacd]"))
-    reader.says("What it costs", "3 to 17 calls for an answer", "USD")
+    calls = r"(4 calls for an answer on average|as bais asks it, 3 to 17 calls for an answer)"
+    reader.says("What it costs", calls, "USD")
     assert reader.clicks <= MOST_CLICKS
 
 
@@ -273,7 +274,7 @@ def test_who_refused_and_in_which_words(opened, site, size):
     few = reader.matrix.locator("button.cell[data-technique=sacd]:has(.gone)")
     reader.click(few.first if few.count() else reader.cell("sacd"))
     reader.says(r"\d+ of \d+ questions got no number")
-    reader.click(reader.drawer.get_by_role("button", name=re.compile("who gave no number: SACD")).first)
+    reader.click(reader.drawer.get_by_role("button", name=re.compile("no number given: SACD")).first)
     reader.says(r"SACD, (low|high): no number, \d+ of \d+ asked")
     assert len(reader.drawer.locator(".said .turn").first.inner_text()) > 20
     assert reader.clicks <= MOST_CLICKS
@@ -289,7 +290,7 @@ def test_which_numbers_of_a_paper_fail_and_how(opened, site, size):
     assert claims.count() > 0
     first = claims.first.inner_text()
     assert first.startswith("contradicted")
-    assert re.search(r"says .*; by its own sums .*\d; we get .*\d \(.* to .*\)", first)
+    assert re.search(r"prints .*; by its method .*\d; by ours .*\d \(95 % interval .* to .*\)", first)
     assert claims.first.locator("svg .interval").count() == 1
     assert reader.clicks <= MOST_CLICKS
 
@@ -312,7 +313,7 @@ def test_nobody_asked_my_llm_what_is_nearest_and_which_command_would(opened, sit
 @SIZES
 def test_is_it_real_or_simulated(opened, made, size):
     reader = Reader(opened(made.folder / "index.html", size))
-    reader.says("recorded or collected: real")
+    reader.says("real: real")
     assert "SIMULATED" not in reader.page.locator("body").inner_text()
     reader.click(reader.page.get_by_role("link", name="Simulated"))
     reader.says("SIMULATED: no LLM was asked", "simulated: made-up")
@@ -568,7 +569,7 @@ def test_every_cell_and_technique_opens_whatever_its_name_holds(opened, tried):
             page.keyboard.press("Escape")
         page.get_by_label("Your LLM").select_option(index=1)
         assert page.locator("tr.mine:visible").count() == 1
-        assert "alone: " in page.locator(".of-llm:visible").inner_text()
+        assert ", by its own trials. " in page.locator(".of-llm:visible").inner_text()
         sacd = page.locator("section.matrix:visible button.cell[data-technique=sacd]")
         sacd.first.click()
         assert r"I cannot say. <script>document.title='injected'</script>" in page.locator("dialog").inner_text()

@@ -29,6 +29,7 @@ const shownAs = (name) => cleaned.get(name) ?? name;
 const nameIn = (text) => written.get(text) ?? text;
 const inShell = (name) => (/^[\w./:@-]+$/.test(name) ? name : `'${shownAs(name).replaceAll("'", "'\\''")}'`);
 const short = (value) => (value === null ? "–" : String(+(+value).toPrecision(4)).replace("-", "−"));
+const range = (low, high) => (low === high ? short(low) : `${short(low)} to ${short(high)}`);
 const whole = (value) => (value === null ? "–" : String(Math.round(value) + 0).replace("-", "−"));
 
 // what was chosen stands in the address, so that it can be sent: #place=judicial&goal=gap&llm=vendor/name
@@ -257,7 +258,7 @@ const openTechnique = (place, goal, technique) => {
   const calls = data.calls[technique], costs = data.costs.filter((row) => row.study === place.study && row.technique === technique);
   const usd = costs.map((row) => row.cost_usd_per_answer).filter((value) => value !== null);
   const counted = costs.map((row) => row.calls_per_trial).filter((value) => value !== null);
-  const cost = [counted.length ? `${short(Math.min(...counted))} to ${short(Math.max(...counted))} calls for an answer on average, by LLM` : calls ? `as bais asks it, ${calls[0] === calls[1] ? calls[0] : `${calls[0]} to ${calls[1]}`} calls for an answer` : null,
+  const cost = [counted.length ? `${range(Math.min(...counted), Math.max(...counted))} calls for an answer on average, by LLM` : calls ? `as bais asks it, ${range(...calls)} calls for an answer` : null,
     usd.length && !Math.max(...usd) ? "simulated calls cost nothing" : usd.length ? `${Math.min(...usd).toPrecision(2)} to ${Math.max(...usd).toPrecision(2)} USD an answer, by LLM` : "what it costs in USD is not known, since tokens were not counted or its LLMs have no price"].filter(Boolean);
   const vignette = Object.keys(place.vignettes)[0], anyone = Object.keys(place.vignettes[vignette] ?? {})[0];
   const isSent = data.asked[place.study]?.[vignette]?.[technique]?.high?.is_sent ?? false;

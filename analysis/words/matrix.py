@@ -32,7 +32,7 @@ TOGETHER = ", which holds for all {n} comparisons together"
 SAME_WAYS = "Other ways of counting agree: {n} of {of}; without one LLM or vendor: {m} of {without}."
 IN_MIND = "Keep in mind: {why}."
 TOO_FEW = "Nothing can be said of other {noun}s: at least {n} {unit}s are needed."
-OWN_PROMPT = "{names} is compared with its own first answers, since its prompt differs from the plain one."
+OWN_PROMPT = "{names} is compared with its own first answers, since its prompt differs."
 
 
 def headline(named, plain=None, *, has_vendors):

@@ -245,8 +245,8 @@ def _add_decisions(made, of, llms, technique, goal, loss, rank, decision, gain):
     if decision is None:
         chances = {} if few else {"p_best": 0.125, "p_worst": 0.25, "rank_low": 2, "rank_high": 4}
         made.add("inference.decisions", **key, **shared, loss=loss, **chances, reason="control")
-        for llm in llms:
-            made.add("inference.decisions", **key, **shared, llm=llm, loss=loss, reason="control")
+        for i, llm in enumerate(llms):
+            made.add("inference.decisions", **key, **shared, llm=llm, loss=loss + i, reason="control")
         if not few:
             for llm in (None, *llms):
                 made.add(
