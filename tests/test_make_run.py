@@ -98,6 +98,17 @@ def test_packages_are_installed_again_where_the_lock_file_is_another_and_not_whe
     assert sum(line.startswith("-m pip install") for line in checkout.run().said) == 2
 
 
+def test_what_a_link_leads_to_is_not_emptied(checkout):
+    elsewhere = checkout.folder / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "kept").touch()
+    (checkout.folder / ".venv").symlink_to(elsewhere)
+    done = checkout.run()
+    assert done.code
+    assert any(line.startswith(".venv is a link") for line in done.out)
+    assert [path.name for path in elsewhere.iterdir()] == ["kept"]
+
+
 def verdict(what, llms=(None,), **more):
     """Return a line on batches that passed, one of each LLM, as an import says it."""
     of_batch = {"verdict": "passed", "is_rejected": False, "checks": [], "n_flagged": {}}
@@ -127,7 +138,7 @@ def test_the_line_of_an_import_counts_what_it_landed_and_sums_up_what_the_gate_s
     ]
     assert in_a_line("\n".join(said), LOG) == (
         "study s; loaded: 10 trials added, 0 already there, 12 calls added; "
-        "gate: 7 batches passed (warnings refused; 1 quarantined; 1,207 suspect)"
+        "gate: 7 batches passed (doubts: refused; 1 quarantined; 1,207 suspect)"
     )
 
 

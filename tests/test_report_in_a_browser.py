@@ -576,6 +576,13 @@ def test_every_cell_and_technique_opens_whatever_its_name_holds(opened, tried):
         assert "'" in page.locator("dialog code").inner_text()
 
 
+@pytest.mark.parametrize("name", ["constructor", "toString", "__proto__"])
+def test_a_name_that_every_object_of_a_script_has_is_a_name_like_others(opened, made, name):
+    page = opened(made.folder / "index.html", address=f"#technique={name}&cell={name}&llm={name}&goal={name}")
+    page.locator("section.matrix:visible button.link").first.click()
+    assert page.locator("dialog[open]").count() == 1
+
+
 def test_a_script_that_got_in_would_not_run(browser, made):
     context = browser.new_context(offline=True)
     page, said = context.new_page(), []

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import f as f_distribution
 
+from analysis.methods import mixed_effects
 from analysis.methods.linear_mixed_model import NotFittedError, ProfiledDeviance, RandomTerm, fit
 from analysis.methods.mixed_effects import MIXED_MODELS, cells_of, mixed_model_rows, samples
 from analysis.methods.t_and_f_tests import hotelling
@@ -305,6 +306,15 @@ def test_every_null_has_its_reason(change, reason):
         assert np.isfinite(made[name][statistics].to_numpy(float)[~nulls]).all()
     given = {word for part in made.values() for text in part["reason"].dropna() for word in text.split("; ")}
     assert (reason in given) if reason else given <= {"singular"}
+
+
+def test_random_slopes_of_many_techniques_are_not_fitted_and_the_other_models_are(monkeypatch):
+    monkeypatch.setattr(mixed_effects, "MOST_SLOPES", 2)
+    effects = tables(responses(simulated(8, llms=6)))["mixed_effects"]
+    of_slopes = effects["fit"] == "slopes"
+    assert effects.loc[of_slopes, "estimate"].isna().all()
+    assert set(effects.loc[of_slopes, "reason"]) == {"too_many_techniques"}
+    assert effects.loc[~of_slopes, "estimate"].notna().all()
 
 
 def test_without_a_baseline_nothing_is_estimated():

@@ -184,6 +184,12 @@ def test_a_headline_says_of_each_technique_what_is_decided_and_no_more(decisions
             assert (re.search(rf"\b{name}\b", sentence) is not None) == (decided == decision)
 
 
+def test_of_too_few_baselines_it_is_said_that_there_is_no_loss():
+    row = row_of(None, loss=None, loss_control=None, gain=None, gain_low=None, gain_high=None, reason="no_baseline")
+    first, *_ = how_sure(row, None, [], has_vendors=True)
+    assert first.startswith("LLMs like these: – to – %; no interval, since ")
+
+
 def test_of_too_few_vendors_a_headline_counts_llms_and_decides_nothing(golden):
     rows = [("A", row_of("no_evidence", n_helped=1, n_harmed=0, n_llms=2)), ("B", row_of("no_evidence", n_helped=0))]
     golden(headline(rows, has_vendors=False))

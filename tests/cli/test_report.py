@@ -12,6 +12,7 @@ import pytest
 from markupsafe import Markup
 
 from analysis.report import panels, places
+from bais import write
 from bais.main import main
 from tests.tools.report_page import TRIED, Numbers, make_warehouse, numbers_that_differ
 
@@ -388,6 +389,26 @@ def test_a_file_is_replaced_as_a_whole_and_readable(warehouse, monkeypatch, tmp_
     assert report("--single", out) == 0
     assert stat.S_IMODE(out.stat().st_mode) == 0o644
     assert [file.name for file in out.parent.iterdir()] == ["one.html"]
+
+
+def test_a_folder_holds_the_pages_of_one_report_and_what_others_put_there(warehouse, monkeypatch, tmp_path):
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
+    assert report("--out", tmp_path) == 0
+    pages = {page.name for page in tmp_path.rglob("*.html")}
+    assert "scores.html" not in pages
+    (tmp_path / "scores.html").write_bytes((tmp_path / "papers.html").read_bytes())
+    (tmp_path / "test").mkdir()
+    for name in ("notes.html", "test/papers.html"):
+        (tmp_path / name).write_text("of somebody else")
+    assert report("--out", tmp_path) == 0
+    assert {page.name for page in tmp_path.iterdir() if page.is_file()} == {*pages, "notes.html"}
+    assert (tmp_path / "test" / "papers.html").exists()
+
+
+def test_a_device_is_not_replaced_by_a_page(warehouse, monkeypatch, refusal):
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(warehouse))
+    monkeypatch.setattr(write, "_replace", lambda written: pytest.fail("it would be"))
+    assert refusal("--single", "/dev/null") == "/dev/null is no file that could be replaced: name another"
 
 
 @pytest.fixture
