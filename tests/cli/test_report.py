@@ -401,7 +401,7 @@ def test_a_folder_holds_the_pages_of_one_report_and_what_others_put_there(wareho
     for name in ("notes.html", "test/papers.html"):
         (tmp_path / name).write_text("of somebody else")
     assert report("--out", tmp_path) == 0
-    assert {page.name for page in tmp_path.iterdir() if page.is_file()} == {*pages, "notes.html"}
+    assert {page.name for page in tmp_path.glob("*.html")} == {*pages, "notes.html"}
     assert (tmp_path / "test" / "papers.html").exists()
 
 
