@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 import string
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
@@ -557,7 +557,7 @@ class Paradigm(Part):
                 )  # fmt: skip
             if wrong := self._wrong_in(name, measure):
                 raise ValueError(f"measures: {name} {wrong}")
-        for name, measure, answers in self._measured() if labels else ():
+        for name, measure, answers in self.measured() if labels else ():
             for vignette, arm in itertools.product(self.vignettes, self.arms):
                 if answers and set(answers) >= set(self._answers_in(vignette, arm)):
                     key = next(key for key, of_key in self.measures.items() if of_key is measure)
@@ -830,7 +830,7 @@ class Paradigm(Part):
                 "labels": labels and json.dumps(labels, ensure_ascii=False),
                 **self._goals_stated(),
             }
-            for name, measure, answers in self._measured()
+            for name, measure, answers in self.measured()
         ]  # fmt: skip
 
     def _goals_stated(self):
@@ -843,7 +843,7 @@ class Paradigm(Part):
         ]
         return {"relative_to": self.relative_to, "goals": json.dumps(goals)}
 
-    def _measured(self):
+    def measured(self) -> Iterator[tuple[str, Measure, list[str] | None]]:
         """Yield each measure with what counts as 1; one of several options that arms favour is one for each option."""
         arms = (treatment for vignette in self.vignettes for treatment in vignette.arms.values())
         targets = {treatment.target for treatment in arms}

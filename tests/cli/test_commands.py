@@ -32,6 +32,17 @@ COMMANDS = {
         "--new-anchors": "flag",
         "--strict": "flag",
     },
+    "read": {
+        "TEXT": "text",
+        "--unit": "text",
+        "--range": "float",
+        "--study": "text",
+        "--paradigm": "text",
+        "--vignette": "text",
+        "--arm": "text",
+        "--measure": "text",
+        "--json": "flag",
+    },
     "score": {
         "--llm": "text, required",
         "--name": "text",
