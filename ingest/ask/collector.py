@@ -197,11 +197,13 @@ class Collector:
         Of these and of all else that the study asks no more, what still counts, as somebody has said.
     new_anchors : bool, optional
         Whether anchors are derived anew where the baseline, as people have mended it since, gives others.
+    path : Path, optional
+        The spool file of what is asked on trial, which is no part of the study: no family of decisions is frozen then.
     """
 
     def __init__(
         self, design, *, max_cost_usd=None, max_calls=None, judge=None, on_progress=None, on_trial=None, orphaned=(),
-        kept=None, new_anchors=False,
+        kept=None, new_anchors=False, path=None,
     ):  # fmt: skip
         self.design, self.study = design, design.study
         limits = self.study.limits
@@ -220,7 +222,8 @@ class Collector:
         self.stopping = self.error = None
         self.tasks, self.scripts, self.anchors = [], {}, {}
         self.started = time.monotonic()
-        self.path = spool_folder(self.study.study) / (f"{design.run}.jsonl" if design.run else COLLECTED)
+        self.is_on_trial = path is not None
+        self.path = path or spool_folder(self.study.study) / (f"{design.run}.jsonl" if design.run else COLLECTED)
 
     def collect(self, ask_again: Collection[str] = ()) -> Outcome:
         """Collect what is missing, and a new replicate of each trial that ended in one of the statuses `ask_again`."""
@@ -305,7 +308,7 @@ class Collector:
                 "git_revision": git_revision(),
                 "study": self.study.model_dump(mode="json", exclude_none=True),
                 **self.design.stated(),
-                **stated_families(self.study, self.path, self.state),
+                **({} if self.is_on_trial else stated_families(self.study, self.path, self.state)),
                 **({"orphaned": self.orphaned} if self.orphaned else {}),
                 **({"kept": self.kept} if self.kept is not None else {}),
             }

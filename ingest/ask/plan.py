@@ -112,6 +112,14 @@ def plan_of(study) -> dict:
     }
 
 
+def sums_of(study) -> dict[str, dict]:
+    """Return the trials, calls, tokens and cost of all that a study asks, `low` and `high`."""
+    design, prices = Design(study), read_prices()
+    rule, nothing = study.stopping_rule, collections.Counter()
+    rows = [*_rows(design, {"low": rule.minimum, "high": rule.maximum or rule.minimum}, prices, nothing)]
+    return _sums([*rows, *(_rows_of_judges(design, prices, nothing, False) if design.judges else ())])
+
+
 def _rows(design, replicates, prices, done):
     """Yield what each LLM is asked with each vignette and technique, in all arms with all items, and what is left."""
     for vignette in design.vignettes:

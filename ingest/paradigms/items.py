@@ -179,6 +179,12 @@ class Items(Part):
         """The items themselves."""
         return self._read
 
+    def first(self, n: int) -> "Items":
+        """Return the first of these items alone."""
+        some = self.model_copy()
+        some._read = self._read[:n]
+        return some
+
     def where(self, item: str) -> str:
         """Return the file and line of an item, where it comes from a CSV file, for what is said of it."""
         return f"{self.file}:{self._lines[item]}: " if item in self._lines else ""

@@ -30,6 +30,7 @@ COMMANDS = {
         "--orphan": "flag",
         "--keep": "flag",
         "--new-anchors": "flag",
+        "--pilot": "int of at least 1",
         "--strict": "flag",
     },
     "read": {
