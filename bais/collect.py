@@ -89,7 +89,8 @@ def _say_plan(planned):
     say(f"Study {planned['study']}: {planned['description']}{simulated}")
     rule = grid["stopping_rule"]
     more = f", up to {rule['maximum']} where the SD of these exceeds {rule['sd_above']:g}" if "maximum" in rule else ""
-    anchors = [f"{kind} {ends['low']:g} and {ends['high']:g}" for kind, ends in grid["anchors"].items()]
+    anchors = [f"{kind} {_end(ends['low'])} and {_end(ends['high'])}" for kind, ends in grid["anchors"].items()]
+    with_items = [f"{name} with {n:,} item{'' if n == 1 else 's'}" for name, n in grid.get("items", {}).items()]
     temperatures = ["the endpoint's own" if t is None else f"{t:g}" for t in grid["temperatures"]]
     arms, goals = [], []
     for name, paradigm in grid["paradigms"].items():
@@ -126,6 +127,7 @@ def _say_plan(planned):
         ("paradigms", "; ".join(arms)),
         *(("goals", text) for text in goals),
         *((name, ", ".join(grid[name.lower()])) for name in ("LLMs", "vignettes", "techniques")),
+        ("cases", ", ".join(with_items)),
         ("anchors", ", ".join(anchors)),
         ("temperatures", ", ".join(temperatures)),
         ("trials a cell", f"{rule['minimum']}{more}"),
@@ -229,6 +231,10 @@ def _held_by(families):
 
 def _counted(n, one, several):
     return f"{n:,} {one if n == 1 else several}"
+
+
+def _end(anchor):
+    return anchor if isinstance(anchor, str) else f"{anchor:g}"
 
 
 def _told_of_judges(judges):

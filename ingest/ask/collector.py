@@ -411,7 +411,7 @@ class Collector:
             record |= {"item": item, "paradigm": paradigm.paradigm, "prompt_version": version, "arms": new}
             rule = {arm: rule[arm] for arm in new}
         else:
-            record |= derived
+            record |= derived | ({"item": item} if item else {})
         mean, n = base if design.hangs_on_answers(vignette) else (None, None)
         record |= {"rule": rule, "baseline": mean, "n_trials": n, "decided_at": _now()}
         self.spool.write(record)
@@ -676,10 +676,10 @@ class Collector:
     def _said_of(self, trial):
         """Say which cell a trial is of and, in a paradigm, how its answer is to be read; write its item down once."""
         cell = {name: value for name, value in trial.cell._asdict().items() if name not in ("judged", "role")}
-        if not (trial.cell.arm or trial.cell.role):
-            return {name: cell[name] for name in cell if name not in ("arm", "item")}
         if trial.cell.item and trial.cell.item not in self.state.items:
             self._write_item(self.design.items[trial.cell.item])
+        if not (trial.cell.arm or trial.cell.role):
+            return {name: cell[name] for name in cell if name != "arm" and (name != "item" or trial.cell.item)}
         if trial.cell.role:
             judges = self.design.judges
             return cell | {
@@ -719,7 +719,7 @@ class Collector:
         if cell.role:
             text = self.spool.read(self.state.judged[cell.judged].place)["text"]
             return self.design.judges.script(cell.role, self.design.items.get(cell.item), text)
-        if cell.arm:  # made for each trial: there are as many as items
+        if cell.arm or cell.item:  # made for each trial: there are as many as items
             return self.design.script(cell, trial.option_order)
         key = cell._replace(temperature=None)
         if key not in self.scripts:

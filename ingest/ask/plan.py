@@ -79,6 +79,7 @@ def plan_of(study) -> dict:
                 }
                 for name, paradigm in design.paradigms.items()
             },
+            **({"items": n_items} if (n_items := _items_of_anchoring(design)) else {}),
             "anchors": study.anchors.model_dump(exclude_none=True) if study.anchors else {},
             "temperatures": study.temperatures,
             "stopping_rule": rule.model_dump(exclude_none=True),
@@ -110,6 +111,12 @@ def plan_of(study) -> dict:
         "seconds_per_call": seconds,
         "hours": hours(sums["calls"]),
     }
+
+
+def _items_of_anchoring(design):
+    """Count the items of each vignette of a study that names no paradigm, of those that have any."""
+    names = () if design.paradigms else design.vignettes
+    return {name: len(items) for name in names if (items := design.paradigm_of(name).all_items)}
 
 
 def sums_of(study) -> dict[str, dict]:
@@ -174,7 +181,7 @@ def _beyond_context(design):
         half = context_windows()[llm.llm] / 2
         texts = [item for item in paradigm.all_items if tokens_of("".join(item.fields.values())) > half]
         for technique, arm, item in itertools.product(design.techniques_of(vignette), paradigm.arms, texts):
-            cell = Cell(llm.llm, vignette, technique, arm=arm, item=item.item)
+            cell = design.cell(llm.llm, vignette, technique, arm, item.item)
             turn = design.script(cell, design.option_order(cell, 0)).next_turn([])
             if turn and is_beyond_context(llm, turn):
                 n_beyond[llm.llm] += len(design.study.temperatures) * n_replicates
@@ -190,7 +197,7 @@ def _nothing_to_ask(design):
         alike = [name for name in names if not design.techniques[name].get("steps")]  # they say all of the text
         for technique in [*alike[:1], *(name for name in names if name not in alike)]:
             for item in paradigm.all_items:
-                cell = Cell("", vignette, technique, arm=paradigm.arms[0], item=item.item)
+                cell = design.cell("", vignette, technique, paradigm.arms[0], item.item)
                 if problem := design.script(cell, design.option_order(cell, 0)).problem:
                     problems[problem][item.item] = None
     return {problem: [*items] for problem, items in problems.items()}
