@@ -214,7 +214,7 @@ def land_archive(
 
 def collect_study(
     name: str, *, max_cost: float | None, max_calls: int | None, ask_again: list[str], orphan: bool,
-    keep: bool | None, new_anchors: bool, pilot: int | None, strict: bool, loads: bool = True,
+    keep: bool | None, new_anchors: bool, strict: bool, pilot: int | None = None, loads: bool = True,
 ) -> int:  # fmt: skip
     """Collect what is missing of a study, load it, print the summary, and return the exit code."""
     from ingest.ask.collector import collect
