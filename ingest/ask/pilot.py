@@ -36,7 +36,11 @@ class Pilot:
     """
 
     def __init__(self, study: "Study | ParadigmStudy", n: int):
-        changes = {"stopping_rule": StoppingRule(minimum=n)}
+        vignettes = [
+            vignette | {"items": vignette["items"].first(n)} if "items" in vignette else vignette
+            for vignette in study.vignettes
+        ]
+        changes = {"stopping_rule": StoppingRule(minimum=n), "vignettes": vignettes}
         if paradigms := getattr(study, "paradigm", None):
             changes["paradigm"] = [
                 paradigm.model_copy(update={"items": paradigm.items.first(n)}) if paradigm.items else paradigm
@@ -88,7 +92,7 @@ class Pilot:
 
 def _hash_of(study):
     """Hash all that is asked in a study, the texts of its items too."""
-    items = [item.digest for paradigm in getattr(study, "paradigm", ()) for item in paradigm.all_items]
+    items = [item.digest for item in Design(study).items.values()]
     text = json.dumps([study.model_dump(mode="json", exclude=NOT_ASKED), items], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 

@@ -140,6 +140,23 @@ def test_of_items_the_first_are_asked_and_each_text_is_judged_once(capsys):
     assert "item water" not in said
 
 
+def test_of_items_of_anchoring_the_first_are_asked_with_anchors_of_their_own(tried, tmp_path, capsys):
+    (tmp_path / "flats.csv").write_text("item,size\nsmall,20\nlarge,80\nhuge,200\n")
+    flats = STUDY["vignettes"][0] | {"case": "A flat of {size} square metres is to let.", "items": "flats.csv"}
+    with Endpoint(says) as endpoint:
+        path = tried(endpoint, vignettes=[flats], techniques=["no_technique"])
+        assert main(["collect", path, "--pilot", "1"]) == 0
+        assert len(endpoint.requests) == 2 * 3  # two LLMs, a baseline and two anchors
+        said = capsys.readouterr().out
+        assert "── rent, low anchor, item small ──" in said
+        assert "A flat of 80" not in said
+        assert main(["collect", path, "--pilot", "1"]) == 0
+        assert len(endpoint.requests) == 6
+        (tmp_path / "flats.csv").write_text("item,size\nsmall,25\nlarge,80\nhuge,200\n")
+        assert main(["collect", path, "--pilot", "1"]) == 0
+        assert len(endpoint.requests) == 12
+
+
 def test_replies_that_are_none_are_shown_with_why(tried, capsys, golden):
     def fails(request):
         if request.model == "any/other":
