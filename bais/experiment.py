@@ -303,6 +303,8 @@ def render(
     design = Design(definition)
     vignette = _chosen(vignette, list(design.vignettes), "vignette")
     paradigm = design.paradigm_of(vignette) if design.paradigms else None
+    items = [entry.item for entry in design.paradigm_of(vignette).all_items]
+    item = _chosen(item, items, "item") if items or item else None
     if paradigm:
         arm = _chosen(arm, paradigm.arms, "arm")
         if condition is not None:
@@ -311,10 +313,8 @@ def render(
             why = "has an anchor of its own" if arm in paradigm.anchors else "has no anchor"
             raise UserError(f"arm {arm} {why}: leave --anchor away")
         direction, value = "none", anchor
-        items = [entry.item for entry in paradigm.all_items]
-        item = _chosen(item, items, "item") if items or item else None
-    elif arm or item:
-        raise UserError("--arm and --item are for a study that names a paradigm")
+    elif arm:
+        raise UserError("--arm is for a study that names a paradigm")
     else:
         direction, value = _condition(definition, condition, anchor)
     if value is None and technique is None and not paradigm:

@@ -17,6 +17,7 @@ COMMANDS = {
     "Collect": {
         "plan": ("collect", "say what a study will ask and cost, before anything is asked"),
         "collect": ("collect", "ask the LLMs of a study what is still missing, and load the answers"),
+        "read": ("read", "say what would be read in a reply, and why or how, before anything is asked"),
         "score": ("score", "score what an LLM on this machine would answer, in log-probabilities, and load it"),
         "measure": ("measure", "measure how alike answers are to parts of the texts that they retell, and load it"),
         "run": ("experiment", "put an experiment to an LLM, analyse it and have its report written"),

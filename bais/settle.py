@@ -39,7 +39,9 @@ where study = $study and definition is not null order by ordinal desc limit 1
 """
 ITEMS = """
 select items.* from raw.items as items
-semi join (from marts.trials where study = $study and paradigm = $paradigm) as trials using (study, item)
+semi join (
+    from marts.trials where study = $study and paradigm = $paradigm and vignette = coalesce($vignette, vignette)
+) as trials using (study, item)
 qualify row_number() over (partition by item order by items.ordinal desc) = 1 order by item
 """
 # Where the archive does not say by which rule, what the anchors came to.
@@ -268,6 +270,10 @@ def _as_it_was_asked(warehouse, question):
     content["techniques"] = [_short(entry, "technique", shipped("techniques")) for entry in content["techniques"]]
     if "paradigm" in content:
         return _with_its_paradigms(warehouse, question.place["study"], content)
+    for entry in content["vignettes"]:
+        if "items" in entry:
+            of_place = {name: question.place[name] for name in ("study", "paradigm")}
+            entry["items"] = _items(warehouse, entry["items"], of_place | {"vignette": entry["vignette"]})
     content["vignettes"] = [_short(entry, "vignette", shipped("vignettes")) for entry in content["vignettes"]]
     return content
 
@@ -284,7 +290,6 @@ def _with_its_paradigms(warehouse, study, content):
 
 def _put_in(warehouse, study, paradigm, vignettes):
     """Put its vignettes and items into a paradigm."""
-    from ingest.paradigms.items import SAID
     from ingest.paradigms.paradigm import ParadigmVignette, Treatment
 
     paradigm["vignettes"] = [
@@ -298,16 +303,23 @@ def _put_in(warehouse, study, paradigm, vignettes):
         for entry in vignettes
     ]
     if given := paradigm.get("items"):
-        given = {key: given[key] for key in ("id", "fields", "source", "licence", *SAID) if key in given}
-        of_item = {key: given[key] for key in SAID if key in given}
-        items = records(warehouse, ITEMS, {"study": study, "paradigm": paradigm["paradigm"]})
-        rows = [
-            {given["id"]: row["item"]}
-            | json.loads(row["fields"])
-            | {of_item[key]: str(row[key]) for key in of_item if row[key] is not None}
-            for row in items
-        ]
-        paradigm["items"] = given | {"rows": rows}
+        of_all = {"study": study, "paradigm": paradigm["paradigm"], "vignette": None}
+        paradigm["items"] = _items(warehouse, given, of_all)
+
+
+def _items(warehouse, given, asked):
+    """Return items as a file says them, written out as they were asked of a paradigm, or of one vignette of it."""
+    from ingest.paradigms.items import SAID
+
+    given = {key: given[key] for key in ("id", "fields", "source", "licence", *SAID) if key in given}
+    of_item = {key: given[key] for key in SAID if key in given}
+    rows = [
+        {given["id"]: row["item"]}
+        | json.loads(row["fields"])
+        | {of_item[key]: str(row[key]) for key in of_item if row[key] is not None}
+        for row in records(warehouse, ITEMS, asked)
+    ]
+    return given | {"rows": rows}
 
 
 def _short(entry, key, entries):

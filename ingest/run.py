@@ -117,6 +117,10 @@ collect_options = options_of(
         "--new-anchors", is_flag=True,
         help="derive anchors anew where somebody has mended the baseline since, and ask with these",
     ),
+    click.option(
+        "--pilot", type=click.IntRange(min=1), metavar="N",
+        help="ask N of each cell and show what was read; kept apart from the study, and freezes nothing",
+    ),
     click.option("--strict", is_flag=True, help="exit 1 if any planned trial is missing or has failed"),
 )  # fmt: skip
 
@@ -210,13 +214,19 @@ def land_archive(
 
 def collect_study(
     name: str, *, max_cost: float | None, max_calls: int | None, ask_again: list[str], orphan: bool,
-    keep: bool | None, new_anchors: bool, strict: bool, loads: bool = True,
+    keep: bool | None, new_anchors: bool, strict: bool, pilot: int | None = None, loads: bool = True,
 ) -> int:  # fmt: skip
     """Collect what is missing of a study, load it, print the summary, and return the exit code."""
     from ingest.ask.collector import collect
     from ingest.studies.study import load_study
 
     study = load_study(name)
+    if pilot:
+        if ask_again or orphan or keep is not None or new_anchors:
+            raise UserError(
+                "--ask-again, --orphan, --keep and --new-anchors are of the study, and no pilot is part of it"
+            )
+        return ask_pilot(study, pilot, strict, max_cost_usd=max_cost, max_calls=max_calls)
     orphaned, kept = agreed_orphans(study, orphan, keep)
     with shown_progress() as on_progress:
         outcome = collect(
@@ -239,6 +249,33 @@ def collect_study(
     print(unparsed)
     short_of = (outcome.n_left, outcome.no_anchors, outcome.doubts, outcome.statuses["failed"], outcome.stopped_llms)
     return outcome.exit_code or gate or (1 if strict and any(short_of) else 0)
+
+
+def ask_pilot(study, n: int, strict: bool, **limits) -> int:
+    """Ask a few trials of each cell of a study, show what came back and what was read, and return the exit code."""
+    from ingest.ask.pilot import Pilot
+    from ingest.ask.plan import sums_of
+
+    pilot = Pilot(study, n)
+    sums = sums_of(pilot.study)
+    trials, calls, cost = (_ends(sums[what]) for what in ("trials", "calls", "cost_usd"))
+    print(f"a pilot of {trials} trials, {calls} calls, {cost} USD", file=sys.stderr)
+    with shown_progress() as on_progress:
+        outcome = pilot.ask(on_progress=on_progress, **limits)
+    for line in pilot.told():
+        print(line)
+    print(render_outcome(pilot.study, outcome))
+    print(
+        f"A pilot is no part of the study: {printable(pilot.path)} holds it, nothing of it is loaded or counted, and "
+        "no family of decisions is frozen. Asked again as it is it costs nothing; a changed study is asked anew."
+    )
+    short_of = (outcome.n_left, outcome.no_anchors, outcome.doubts, outcome.statuses["failed"], outcome.stopped_llms)
+    return outcome.exit_code or (1 if strict and any(short_of) else 0)
+
+
+def _ends(ends):
+    """Write a low and a high number, or one where they are the same."""
+    return "unknown" if None in ends.values() else " to ".join(dict.fromkeys(f"{end:,.6g}" for end in ends.values()))
 
 
 def render_unparsed(study) -> str:

@@ -197,11 +197,13 @@ class Collector:
         Of these and of all else that the study asks no more, what still counts, as somebody has said.
     new_anchors : bool, optional
         Whether anchors are derived anew where the baseline, as people have mended it since, gives others.
+    path : Path, optional
+        The spool file of what is asked on trial, which is no part of the study: no family of decisions is frozen then.
     """
 
     def __init__(
         self, design, *, max_cost_usd=None, max_calls=None, judge=None, on_progress=None, on_trial=None, orphaned=(),
-        kept=None, new_anchors=False,
+        kept=None, new_anchors=False, path=None,
     ):  # fmt: skip
         self.design, self.study = design, design.study
         limits = self.study.limits
@@ -220,7 +222,8 @@ class Collector:
         self.stopping = self.error = None
         self.tasks, self.scripts, self.anchors = [], {}, {}
         self.started = time.monotonic()
-        self.path = spool_folder(self.study.study) / (f"{design.run}.jsonl" if design.run else COLLECTED)
+        self.is_on_trial = path is not None
+        self.path = path or spool_folder(self.study.study) / (f"{design.run}.jsonl" if design.run else COLLECTED)
 
     def collect(self, ask_again: Collection[str] = ()) -> Outcome:
         """Collect what is missing, and a new replicate of each trial that ended in one of the statuses `ask_again`."""
@@ -305,7 +308,7 @@ class Collector:
                 "git_revision": git_revision(),
                 "study": self.study.model_dump(mode="json", exclude_none=True),
                 **self.design.stated(),
-                **stated_families(self.study, self.path, self.state),
+                **({} if self.is_on_trial else stated_families(self.study, self.path, self.state)),
                 **({"orphaned": self.orphaned} if self.orphaned else {}),
                 **({"kept": self.kept} if self.kept is not None else {}),
             }
@@ -408,7 +411,7 @@ class Collector:
             record |= {"item": item, "paradigm": paradigm.paradigm, "prompt_version": version, "arms": new}
             rule = {arm: rule[arm] for arm in new}
         else:
-            record |= derived
+            record |= derived | ({"item": item} if item else {})
         mean, n = base if design.hangs_on_answers(vignette) else (None, None)
         record |= {"rule": rule, "baseline": mean, "n_trials": n, "decided_at": _now()}
         self.spool.write(record)
@@ -673,10 +676,10 @@ class Collector:
     def _said_of(self, trial):
         """Say which cell a trial is of and, in a paradigm, how its answer is to be read; write its item down once."""
         cell = {name: value for name, value in trial.cell._asdict().items() if name not in ("judged", "role")}
-        if not (trial.cell.arm or trial.cell.role):
-            return {name: cell[name] for name in cell if name not in ("arm", "item")}
         if trial.cell.item and trial.cell.item not in self.state.items:
             self._write_item(self.design.items[trial.cell.item])
+        if not (trial.cell.arm or trial.cell.role):
+            return {name: cell[name] for name in cell if name != "arm" and (name != "item" or trial.cell.item)}
         if trial.cell.role:
             judges = self.design.judges
             return cell | {
@@ -716,7 +719,7 @@ class Collector:
         if cell.role:
             text = self.spool.read(self.state.judged[cell.judged].place)["text"]
             return self.design.judges.script(cell.role, self.design.items.get(cell.item), text)
-        if cell.arm:  # made for each trial: there are as many as items
+        if cell.arm or cell.item:  # made for each trial: there are as many as items
             return self.design.script(cell, trial.option_order)
         key = cell._replace(temperature=None)
         if key not in self.scripts:

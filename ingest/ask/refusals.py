@@ -18,6 +18,8 @@ def fields_used(design: Design) -> set[str]:
     texts = texts_in([*design.vignettes.values()])
     used = set().union(*map(placeholders, texts), *map(words_named, design.techniques.values()))
     used |= {paradigm.text_field for paradigm in design.paradigms.values()} - {None}
+    anchors = (anchor for name in design.vignettes for anchor in design.paradigm_of(name).anchors.values())
+    used |= {anchor.column for anchor in anchors} - {None}
     if design.judges:
         used |= placeholders(design.judges.text or "")
         used |= set().union(*(placeholders(design.judges.asked_of(role)) for role in design.judges.roles))

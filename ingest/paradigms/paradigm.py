@@ -1,12 +1,11 @@
 """A paradigm is data: one YAML file says what its arms are, what is asked in each, and how answers are measured."""
 
 import collections
-import contextlib
 import itertools
 import json
 import math
 import string
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
@@ -93,7 +92,8 @@ def _factor(given):
 class ArmAnchor(Part):
     """What stands in the place of `{anchor}` in an arm: a number, a range or words.
 
-    A number or a range may be a multiple of the mean answer of the LLM in the arm `of`.
+    A number or a range may be a multiple of the mean answer of the LLM in the arm `of`; `column` names a column of the
+    items that holds the number of each.
     """
 
     of: Name | None = None
@@ -101,12 +101,15 @@ class ArmAnchor(Part):
     value: Finite | None = None
     between: Annotated[list[Finite], Field(min_length=2, max_length=2), AfterValidator(_two_rising)] | None = None
     words: NonEmpty | None = None
+    column: NonEmpty | None = None
 
     @model_validator(mode="after")
     def _is_one(self):
-        named = [name for name in ("times", "value", "between", "words") if getattr(self, name) is not None]
+        named = [name for name in ("times", "value", "between", "words", "column") if getattr(self, name) is not None]
         if len(named) != 1:
-            raise ValueError("should be one of a number, words, {between: [LOW, HIGH]} and {of: ARM, times: FACTOR}")
+            raise ValueError(
+                "should be one of a number, words, {between: [LOW, HIGH]}, {column: NAME} and {of: ARM, times: FACTOR}"
+            )
         if (self.of is None) != (self.times is None):
             raise ValueError("`of` and `times` go together, as in {of: none, times: 0.5}")
         return self
@@ -118,6 +121,8 @@ class ArmAnchor(Part):
             return self.text(None)
         if self.value is not None:
             return as_number(self.value)
+        if self.column:
+            return f"column {self.column}"
         ends = self.times if isinstance(self.times, list) else [self.times]
         return f"{' to '.join(f'{end:g}' for end in ends)} times {self.of}"
 
@@ -126,11 +131,14 @@ class ArmAnchor(Part):
         """Whether its value is known only when another arm was answered."""
         return self.of is not None
 
-    def number(self, base: float | None = None) -> float | None:
+    def number(self, base: float | None = None, item: "Item | None" = None) -> float | None:
         """Return the number of the anchor, of a range its middle, given the mean answer that it is a multiple of.
 
-        Words have none. A number is rounded; of a range the ends are, which the middle is not.
+        Words have none, and of a column it is what the item says there. A number is rounded; of a range the ends are,
+        which the middle is not.
         """
+        if self.column:
+            return item and item.number(self.column)
         if isinstance(self.times, list):
             return base * self._middle(self.times)
         if self.times is not None:
@@ -349,6 +357,7 @@ class Paradigm(Part):
     anchors: dict[Name, Annotated[ArmAnchor, BeforeValidator(_as_anchor)]] = Field({})
     relative_to: Name | None = None
     goals: dict[Name, Goal] = Field({})
+    cases: Literal["items"] | None = None  # of what goals are taken before they are averaged: else of vignettes
     contrasts: Annotated[
         list[Annotated[list[Name], Field(min_length=1, max_length=2)]], BeforeValidator(_in_pairs), Field(min_length=1)
     ]
@@ -452,9 +461,15 @@ class Paradigm(Part):
             if anchor.of is not None and anchor.of != self.relative_to:
                 why = "so that this arm is asked first, and without a technique"
                 raise Mistake(f"{is_multiple}: say `relative_to: {anchor.of}` too, {why}", *at)
+            if anchor.column and self.items is None:
+                raise Mistake(f"arms: the anchor of {arm} is a column of the items, and there are none", *at)
+            if anchor.column:
+                self.items.check_numbers(anchor.column, f"is the anchor of {arm}")
 
     def _check_goals(self):
         if self.relative_to is None:
+            if self.cases:
+                raise ValueError("cases: goals are taken of each item, and there are no `goals`")
             return
         if self.relative_to not in self.arms:
             raise ValueError(f"relative_to: {self.relative_to} is not among the arms")
@@ -557,7 +572,7 @@ class Paradigm(Part):
                 )  # fmt: skip
             if wrong := self._wrong_in(name, measure):
                 raise ValueError(f"measures: {name} {wrong}")
-        for name, measure, answers in self._measured() if labels else ():
+        for name, measure, answers in self.measured() if labels else ():
             for vignette, arm in itertools.product(self.vignettes, self.arms):
                 if answers and set(answers) >= set(self._answers_in(vignette, arm)):
                     key = next(key for key, of_key in self.measures.items() if of_key is measure)
@@ -653,10 +668,7 @@ class Paradigm(Part):
         if not self.all_items:
             raise ValueError(f"simulated: item_factor: it says {name}, and there are no items")
         for item in self.all_items:
-            number = math.nan
-            with contextlib.suppress(ValueError):
-                number = float(item.fields.get(name, ""))
-            if not math.isfinite(number):
+            if item.number(name) is None:
                 raise Mistake(
                     f"items: {self.items.where(item.item)}item {item.item} has no number under {name}, which "
                     "`item_factor` says multiplies what an arm adds",
@@ -830,7 +842,7 @@ class Paradigm(Part):
                 "labels": labels and json.dumps(labels, ensure_ascii=False),
                 **self._goals_stated(),
             }
-            for name, measure, answers in self._measured()
+            for name, measure, answers in self.measured()
         ]  # fmt: skip
 
     def _goals_stated(self):
@@ -839,11 +851,12 @@ class Paradigm(Part):
             return {}
         goals = [
             {"goal": name, **goal.model_dump(exclude={"leads"}), "leads": goal.leads or len(self.goals) == 1}
+            | ({"cases": self.cases} if self.cases else {})
             for name, goal in self.goals.items()
         ]
         return {"relative_to": self.relative_to, "goals": json.dumps(goals)}
 
-    def _measured(self):
+    def measured(self) -> Iterator[tuple[str, Measure, list[str] | None]]:
         """Yield each measure with what counts as 1; one of several options that arms favour is one for each option."""
         arms = (treatment for vignette in self.vignettes for treatment in vignette.arms.values())
         targets = {treatment.target for treatment in arms}
@@ -913,15 +926,17 @@ def anchoring() -> Paradigm:
     return Paradigm.model_validate(read_yaml(paradigm_text(ANCHORING), ANCHORING)[1], context={"is_shipped": True})
 
 
-def anchoring_by(rule: dict[str, dict[str, float]], has_base: bool) -> Paradigm:
-    """Return anchoring with the anchors of a study's rule, and without its base where a study leaves that away."""
-    ((kind, numbers),) = rule.items()
+def anchoring_by(rule: dict[str, dict], has_base: bool, items: Items | None = None) -> Paradigm:
+    """Return anchoring with the anchors of a study's rule and the items of a vignette.
+
+    Where a study leaves the base away, it has none.
+    """
+    ((kind, given),) = rule.items()
     base = anchoring().relative_to
-    anchors = {
-        arm: ArmAnchor(of=base, times=number) if kind == "proportional" else ArmAnchor(value=number)
-        for arm, number in numbers.items()
-    }
-    return anchoring().model_copy(update={"anchors": anchors, "relative_to": base if has_base else None})
+    kinds = {"proportional": lambda times: {"of": base, "times": times}, "columns": lambda name: {"column": name}}
+    anchors = {arm: ArmAnchor(**kinds.get(kind, lambda value: {"value": value})(one)) for arm, one in given.items()}
+    changes = {"anchors": anchors, "relative_to": base if has_base else None, "items": items}
+    return anchoring().model_copy(update=changes)
 
 
 def multiples_of_anchoring() -> dict[str, float]:

@@ -43,10 +43,12 @@ class Truth(Part):
     it knows from before and after its cutoff; of the others it calls the share `yes_bias` true. A technique may state
     others of these.
 
+    A baseline is a number, or the name of a column of the items that holds that of each.
+
     An answer is baseline · (1 + shift) + pull · (anchor - baseline) + noise · baseline · N(0, 1), rounded.
     """
 
-    baselines: dict[str, Finite] = Field({})
+    baselines: dict[str, Finite | str] = Field({})
     level: Positive = 1
     pull: Finite = 0
     noise: NotNegative = 0
