@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from ingest.land.seeds import place_of
 from ingest.local.settings import Decoding
 from ingest.paradigms.paradigm import multiples_of_anchoring
 from ingest.prompts import placeholders, shipped, shipped_entry
@@ -231,7 +232,8 @@ def _in_full(entry, key, kind):
     name = entry[key]
     own = shipped_entry(key, name) if len(entry) == 1 else shipped(f"{key}s").get(name, {})
     if own and "ranked" in entry:
-        raise ValueError(f"{name} is shipped, and seeds/techniques.csv says whether it is ranked: leave `ranked` away")
+        place = place_of("techniques")
+        raise ValueError(f"{name} is shipped, and {place} says whether it is ranked: leave `ranked` away")
     return kind.model_validate({**own, **entry}).model_dump(exclude_none=True)
 
 
