@@ -114,6 +114,7 @@ def _own_folder():
         yield MISSING, "folder", str(error)
         return
     yield OK, "folder", str(own)
+    yield OK, "pages", str(ROOT / "docs" / "README.md")
     for what, added, replaced in _own_parts(own):
         told = ((added, "more"), (replaced, "in place of bais's"))
         if said := [f"{len(names)} {how} ({some(names, MOST_NAMED)})" for names, how in told if names]:

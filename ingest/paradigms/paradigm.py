@@ -898,7 +898,6 @@ def arm_script(
     return script
 
 
-@cache
 def named_paradigms() -> dict[str, Path]:
     """Return the paradigms that go by name: those that come with bais, and those of one's own folder."""
     paths = by_name(FOLDER, "paradigms")
@@ -953,14 +952,11 @@ def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> 
 
     What a study says of the items goes before what the paradigm says.
     """
-    path = named_paradigms().get(name)
-    if name not in paradigm_names():
-        path = Path(folder or ".") / name
-        if path.suffix not in (".yaml", ".yml"):
-            names = ", ".join((ANCHORING, *paradigm_names()))
-            raise UserError(
-                f"there is no paradigm {printable(name)}: name one of {names}, or a YAML file beside the study"
-            )
+    names = paradigm_names()
+    path = named_paradigms()[name] if name in names else Path(folder or ".") / name
+    if path.suffix not in (".yaml", ".yml"):
+        there = ", ".join((ANCHORING, *names))
+        raise UserError(f"there is no paradigm {printable(name)}: name one of {there}, or a YAML file beside the study")
 
     def validate(content):
         beside = path.parent
@@ -973,7 +969,7 @@ def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> 
             return Paradigm.model_validate(content, context={"folder": beside})
         except ValueError as error:
             location, sentence = found_wrong(error)
-            if items and (location[:1] == ("items",) or name in paradigm_names()):
+            if items and (location[:1] == ("items",) or name in names):
                 raise WrongItems(name, location, sentence) from None
             raise
 

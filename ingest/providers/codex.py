@@ -14,14 +14,14 @@ import tempfile
 from pathlib import Path
 
 from ingest.providers import NoReply, Reply
-from ingest.warehouse import ROOT, UserError, home
+from ingest.warehouse import IS_CHECKOUT, ROOT, UserError, own_folder
 
 MOST_BYTES = 10_000_000
 
 
 def codex_command() -> str:
     """Return the path of the Codex command line."""
-    named, pinned = os.environ.get("BAIS_CODEX"), home() / "node_modules" / ".bin" / "codex"
+    named, pinned = os.environ.get("BAIS_CODEX"), _folder() / "node_modules" / ".bin" / "codex"
     if not named and pinned.exists():
         return str(pinned)
     if path := shutil.which(named or "codex"):
@@ -36,7 +36,11 @@ def codex_command() -> str:
 
 def installation() -> str:
     """Return what installs it, and where: in the checkout the version that package.json pins."""
-    return f"`npm install{'' if home() == ROOT else ' @openai/codex'}` in {home()}"
+    return f"`npm install{'' if _folder() == ROOT else ' @openai/codex'}` in {_folder()}"
+
+
+def _folder():
+    return own_folder() or (ROOT if IS_CHECKOUT else Path.cwd())
 
 
 class Codex:
