@@ -17,7 +17,8 @@ from tests.test_how_to import steps
 PAGE = "keep-a-folder-of-your-own"
 PACKAGES = ("analysis", "bais", "ingest")
 BESIDE = (
-    "claims", "macros", "models", "profiles", "seeds", "tests/models", "docs/how-to", "dbt_project.yml", "selectors.yml",
+    "claims", "docs/how-to", "macros", "models", "profiles", "seeds", "tests/models", "dbt_project.yml",
+    "selectors.yml",
 )  # fmt: skip
 SOURCES = (*PACKAGES, *BESIDE, "docs", "pyproject.toml", "README.md", "LICENSE")
 BUILD = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
@@ -26,12 +27,8 @@ KINDS = {".csv", ".css", ".html", ".js", ".md", ".py", ".sha256", ".sql", ".toml
 
 def files_of(folder, *names):
     """The files of a project that are not made by running it."""
-    paths = (
-        path
-        for name in names
-        for path in ([folder / name] if (folder / name).is_file() else (folder / name).rglob("*"))
-    )
-    return {path.relative_to(folder) for path in paths if path.is_file() and "__pycache__" not in path.parts}
+    paths = {path for name in names for path in (folder / name, *(folder / name).rglob("*")) if path.is_file()}
+    return {path.relative_to(folder) for path in paths if "__pycache__" not in path.parts}
 
 
 @pytest.fixture(scope="module")
@@ -60,12 +57,8 @@ class Machine:
 
     def __init__(self, installed, folder):
         self.folder = folder
-        self.environment = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith("BAIS_") or name == "BAIS_RESAMPLES"
-        }
-        self.environment |= {"PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"}
+        others = {name: value for name, value in os.environ.items() if not name.startswith("BAIS_")}
+        self.environment = others | {"PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def run(self, *command):
         return subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True)
