@@ -13,7 +13,7 @@ from ingest.warehouse import SETTINGS, UserError, printable
 
 TEMPLATE = Path(__file__).with_name("templates") / "folder"
 SEEDS = ("llms", "prices", "techniques")
-FILES = ("bais.toml", ".gitignore", "studies/first.yaml")
+FILES = (".gitignore", "studies/first.yaml", SETTINGS)  # the last one makes the folder count
 ROOMS = ("studies", "paradigms", "claims", "models", "data")
 
 
@@ -53,7 +53,7 @@ def _write(folder):
 
     for room in ROOMS:
         (folder / room).mkdir(parents=True)
-    for file in FILES:
-        shutil.copyfile(TEMPLATE / file.lstrip("."), folder / file)
     for seed in SEEDS:
         (folder / f"{seed}.csv").write_text(",".join(seeds()[seed].types) + "\n", encoding="utf-8")
+    for file in FILES:
+        shutil.copyfile(TEMPLATE / file.lstrip("."), folder / file)

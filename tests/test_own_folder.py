@@ -2,6 +2,7 @@
 
 import csv
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -203,6 +204,7 @@ def test_rows_count_for_whoever_reads_them(own):
         ("llms", ["llm,vendr,display_name,is_askable", "a/b,C,D,true"], "has the column vendr, which it should not"),
         ("llms", [..., "a/b,C,D,true", "a/b,C,E,true"], "llms.csv:3: a/b stands in line 2 already"),
         ("llms", [..., "a/b,C,D,perhaps"], "llms.csv:2: is_askable should be true or false, not perhaps"),
+        ("llms", [..., "a/b,C,D,{0}"], "llms.csv:2: is_askable should be true or false, not {0}"),
         ("llms", [..., "a/b,,D,true"], "llms.csv:2: vendor is empty"),
         ("llms", [..., "a/b,C,D"], "llms.csv:2: this line has 3 values"),
         ("prices", [..., "a/b,two,3,2026-03-01,x"], "usd_per_million_tokens_in should be a number, not two"),
@@ -283,6 +285,12 @@ def test_the_project_of_dbt_is_made_of_copies_and_names_no_absolute_path(own):
     assert settings["models"]["bais"].pop("own_one")["+schema"] == "own"
     assert settings == {name: value for name, value in shipped.items() if name != "model-paths"}
     assert state_of(ROOT / "models") | state_of(ROOT / "seeds") == before
+
+
+def test_what_bais_made_in_a_folder_can_be_deleted_at_any_time(own):
+    before = seed_rows("llms")
+    shutil.rmtree(own / ".bais")
+    assert seed_rows("llms") == before
 
 
 def test_the_project_follows_an_update_of_bais_and_leaves_alone_what_has_not_changed(own):

@@ -95,8 +95,11 @@ def seeds_folder() -> Path:
     """Return the folder with all seeds as they count here; those with rows of one's own are merged anew if need be."""
     if (folder := own_folder()) is None:
         return SHIPPED
-    _write_merged(folder, tuple(_state(path) for path in own_files(folder).values()))
-    return folder / WORK / "seeds"
+    there = folder / WORK / "seeds"
+    if not (there / DECLARED).exists():
+        _write_merged.cache_clear()
+    _write_merged(there, tuple(_state(path) for path in own_files(folder).values()))
+    return there
 
 
 def seed_file(name: str) -> Path:
@@ -116,9 +119,8 @@ def place_of(name: str) -> str:
 
 def read_seed(name: str) -> str:
     """Return the SQL that reads a seed from its file."""
-    return (
-        f"from read_csv({quoted(seed_file(name))}, auto_detect = false, header = true, columns = {seeds()[name].types})"
-    )
+    columns = seeds()[name].types
+    return f"from read_csv({quoted(seed_file(name))}, auto_detect = false, header = true, columns = {columns})"
 
 
 def rows_in(name: str, path: Path, called: str) -> Iterator[CsvRow]:
@@ -173,18 +175,24 @@ def _checked(seed, column, value, where):
         if column in seed.filled or seed.key == (column,):
             raise UserError(f"{where}: {column} is empty: it has to be filled in")
         return ""
-    said, kind = f"{where}: {column} should be {{}}, not {printable(value)}", seed.types[column]
+    kind = seed.types[column]
+    if should_be := _expected(seed, column, kind, value):
+        raise UserError(f"{where}: {column} should be {should_be}, not {printable(value)}")
+    return value.lower() if kind == "boolean" else value  # a spreadsheet writes TRUE
+
+
+def _expected(seed, column, kind, value):
+    """Return what a value should be that is something else, or None."""
     if kind in KINDS:
         what, read = KINDS[kind]
         try:
             number = read(value)
         except ValueError:
-            raise UserError(said.format(what)) from None
+            return what
         if (least := seed.within.get(column, {}).get("at_least")) is not None and number < least:
-            raise UserError(said.format(f"{least:g} or more"))
-    if column in seed.one_of and value not in (choices := seed.one_of[column]):
-        raise UserError(said.format(" or ".join(choices)))
-    return value.lower() if kind == "boolean" else value  # a spreadsheet writes TRUE
+            return f"{least:g} or more"
+    choices = seed.one_of.get(column, [value])
+    return None if value in choices else " or ".join(choices)
 
 
 def _refuse_strangers(name, rows, tables):
@@ -213,13 +221,12 @@ def _rows(path, *_):
 
 
 @functools.lru_cache(maxsize=8)
-def _write_merged(folder, states):
+def _write_merged(there, states):
     """Write all seeds as they count in a folder of one's own; what is wrong with a row of its is refused before."""
     own = {path.stem: merged(path.stem, path).rows.values() for path, *_ in states}
     tables = {name: own.get(name) or _rows(*_state(SHIPPED / f"{name}.csv")) for name in seeds()}
     for name in tables:
         _refuse_strangers(name, tables[name], tables)
-    there = folder / WORK / "seeds"
     there.mkdir(parents=True, exist_ok=True)
     for file in (DECLARED, *(f"{name}.csv" for name in tables)):
         written = there / f".{file}.{os.getpid()}"
