@@ -8,6 +8,7 @@ from analysis.words.codes import DEFAULT
 from bais.options import PATH, json_option, study_argument, study_to_ask
 from bais.settle import write_study
 from bais.terminal import fixed, pairs, say, say_each, say_json, say_rows
+from ingest.land.seeds import place_of
 from ingest.run import collect_options
 from ingest.warehouse import UserError, some
 
@@ -148,7 +149,7 @@ def _say_plan(planned):
     say_rows("table", heads, rows, null="", right=range(1, 7), spare=(5, 4, 1))
     print()
     if planned["without_price"]:
-        say(f"No price is known of {', '.join(planned['without_price'])}: add it to seeds/prices.csv.")
+        say(f"No price is known of {', '.join(planned['without_price'])}: add it to {place_of('prices')}.")
     if planned["lacking"]:
         say(f"It cannot be asked yet: {planned['lacking']}.")
     say_each(f"{line}." for line in said_of_beyond(planned["beyond_context"], are_planned=True))
@@ -160,7 +161,7 @@ def _say_plan(planned):
             "give them another text, before you collect."
         )
     say_each(said_of_families(planned["families"]))
-    say(f"Assumed: {planned['assumptions']}. Prices: seeds/prices.csv, with date and source.")
+    say(f"Assumed: {planned['assumptions']}. Prices: {place_of('prices')}, with date and source.")
     again = f", {progress['asked_again']:,} that were asked again" if progress["asked_again"] else ""
     others = f", {progress['trials_of_other_plans']:,} that are none of it" if progress["trials_of_other_plans"] else ""
     say(

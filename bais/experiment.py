@@ -1,7 +1,6 @@
 """`bais run`, `show`, `render` and `analyze`: an experiment as one piece, from its prompts to a grounded report."""
 
 import contextlib
-import csv
 import json
 import sys
 from collections.abc import Callable
@@ -13,7 +12,8 @@ import click
 from bais import texts
 from bais.options import PATH, WholeNumber, json_option, shipped_experiment_or_file, study_argument
 from bais.terminal import complain
-from ingest.warehouse import ROOT, UserError, printable
+from ingest.land.seeds import seed_rows
+from ingest.warehouse import UserError, printable
 
 SIMULATED_NOTE = (
     "> **SIMULATED**: no LLM was asked. A simulated respondent answered, and a template wrote this report.\n\n"
@@ -142,8 +142,7 @@ def analysis_of(study, config: dict, lines: list[dict], seed: int) -> dict:
     from analysis.papers.experiment import analyze
     from ingest.ask.experiment import definition
 
-    with open(ROOT / "seeds" / "human_baselines.csv", encoding="utf-8", newline="") as file:
-        human = next((row for row in csv.DictReader(file) if row["experiment"] == study.study), None)
+    human = next((row for row in seed_rows("human_baselines") if row["experiment"] == study.study), None)
     return analyze(definition(study), config, lines, human, seed=seed)
 
 

@@ -11,6 +11,7 @@ from analysis.words.vendors import on_unlisted
 from bais.places import asked_places, goals_of, places_meant
 from bais.texts import refuse_existing, write_new
 from bais.warehouse import marts, records, refuse_unknown, unaliased, values, vendors_of
+from ingest.land.seeds import place_of
 from ingest.warehouse import UserError, printable
 
 QUANTITIES = ("needed_vendors", "needed_llms", "needed_items", "needed_trials")  # in the order in which they are bought
@@ -116,7 +117,7 @@ def write_study(
     if n_vendors and not added:
         raise UserError(
             f"LLMs of {n_vendors} more vendor{'s' * (n_vendors > 1)} would settle {question.what(way)}, and "
-            "seeds/llms.csv has none that was not asked: name them with --llm vendor/name"
+            f"{place_of('llms')} has none that was not asked: name them with --llm vendor/name"
         )
     had = {entry["llm"] for entry in content.get("llms", [])}
     content["llms"] = [*content.get("llms", []), *(llm for llm in added if llm not in had)]
@@ -343,7 +344,7 @@ def _anchors(rows, multiples):
 
 
 def _cost(question, way, content):
-    """Say what the LLMs that are to be asked cost, each as much as one of seeds/prices.csv on average."""
+    """Say what the LLMs that are to be asked cost, each as much as one with a price on average."""
     from ingest.ask.collector import read_prices
     from ingest.ask.plan import plan_of
     from ingest.studies.study import parse_study

@@ -20,10 +20,11 @@ if __package__ in (None, ""):
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from ingest.archives import archive_of, formats
+from ingest.land.seeds import place_of
 from ingest.warehouse import (
-    ROOT,
     UserError,
     explain,
+    home,
     is_of_the_file,
     listed,
     patiently,
@@ -33,7 +34,7 @@ from ingest.warehouse import (
 )
 
 DEFAULT_STUDY = "simulated"
-ARCHIVE = ROOT / "data" / "archives" / "voder-bais"
+ARCHIVE = Path("data", "archives", "voder-bais")  # of the folder that answers are kept in
 
 
 class GivenPath(click.Path):
@@ -204,7 +205,7 @@ def land_archive(
             from ingest.bring.download import download as fetch
 
             with progress_bar("fetching the archive") as on_bytes:
-                archive = fetch(download, on_bytes=on_bytes)
+                archive = fetch(home() / ARCHIVE if download == ARCHIVE else download, on_bytes=on_bytes)
             version = replace(version, label=version.label or COMMIT[:7], gives_way=True)
         with landing_in(to):
             exit_code = import_folder(archive, form, mapping, study, version)
@@ -566,9 +567,9 @@ def render(summary) -> str:
         lines.append(f"  quarantined: {len(summary.quarantined):,} (table raw.quarantined_lines){more}")
         lines += listed(f"{file}{f':{number}' if number else ''}: {why}" for file, number, why in summary.quarantined)
     for what, unknown, seed in (
-        ("LLM ids", summary.unknown_llms, "seeds/llms.csv or seeds/llm_aliases.csv"),
-        ("vignettes", summary.unknown_vignettes, "seeds/vignettes.csv"),
-        ("techniques", summary.unknown_techniques, "seeds/techniques.csv"),
+        ("LLM ids", summary.unknown_llms, f"{place_of('llms')} or {place_of('llm_aliases')}"),
+        ("vignettes", summary.unknown_vignettes, place_of("vignettes")),
+        ("techniques", summary.unknown_techniques, place_of("techniques")),
     ):
         if unknown:
             named = some([f"{name} ({n:,} trials)" for name, n in unknown.most_common()])
@@ -576,7 +577,7 @@ def render(summary) -> str:
     if summary.unlisted_llms:
         lines.append(
             f"  of unknown vendors: {some(summary.unlisted_llms)}; they count together as one vendor until "
-            "seeds/llms.csv says who made each (docs/how-to/add-an-llm.md), and a decision about other LLMs needs "
+            f"{place_of('llms')} says who made each (docs/how-to/add-an-llm.md), and a decision about other LLMs needs "
             "five vendors"
         )
     lines.append(

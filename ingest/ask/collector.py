@@ -3,7 +3,6 @@
 import asyncio
 import collections
 import contextlib
-import csv
 import functools
 import itertools
 import json
@@ -21,13 +20,14 @@ from ingest.ask.refusals import refuse_changed_items, refuse_key_in_study, refus
 from ingest.ask.responses import Offence, baseline_offences, cell_summaries, distinct_answers, ended_trials, last_call
 from ingest.ask.spool import COLLECTED, Spool, spool_folder
 from ingest.land.commits import git
+from ingest.land.seeds import seed_rows
 from ingest.paradigms.judges import JUDGEMENTS
 from ingest.paradigms.paradigm import NO_TECHNIQUE
 from ingest.prompts import text_hash
 from ingest.providers import NoReply, Question
 from ingest.studies.design import Design, anchors_in, values_of
 from ingest.texts.redaction import Redaction, as_text
-from ingest.warehouse import ROOT, UserError
+from ingest.warehouse import IS_CHECKOUT, ROOT, UserError
 
 GIVE_UP_AFTER = 10  # trials of one LLM that failed in a row, with no answer in between
 SLOWEST_BACKOFF_S = 60
@@ -804,11 +804,10 @@ def _doubt(offence):
 
 def read_prices() -> dict[str, tuple[float, float]]:
     """Return what an LLM costs, in USD per million tokens in and out."""
-    with open(ROOT / "seeds" / "prices.csv", encoding="utf-8", newline="") as file:
-        return {
-            row["llm"]: (float(row["usd_per_million_tokens_in"]), float(row["usd_per_million_tokens_out"]))
-            for row in csv.DictReader(file)
-        }
+    return {
+        row["llm"]: (float(row["usd_per_million_tokens_in"]), float(row["usd_per_million_tokens_out"]))
+        for row in seed_rows("prices")
+    }
 
 
 def cost_of_call(told, price: tuple[float, float] | None) -> tuple[float | None, str | None]:
@@ -828,6 +827,8 @@ def price_of(tokens_in: int, tokens_out: int, price: tuple[float, float]) -> flo
 @functools.cache
 def git_revision():
     """Return the revision of this checkout, or None if that cannot be told; git writes nothing to tell it."""
+    if not IS_CHECKOUT:  # the packages may lie in a checkout of something else
+        return None
     revision, changes = git(ROOT, "rev-parse", "HEAD"), git(ROOT, "status", "--porcelain", "--untracked-files=no")
     return None if revision is None or changes is None else revision.strip() + ("-dirty" if changes else "")
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ingest.ask.spool import State, records_at
+from ingest.land.seeds import place_of
 from ingest.paradigms.items import Differences, Item
 from ingest.prompts import placeholders, words_named
 from ingest.prompts.words import texts_in
@@ -65,7 +66,7 @@ def refuse_without_prices(study: Study | ParadigmStudy, prices: dict, max_cost_u
     unknown = [llm.llm for llm in study.all_llms if llm.provider == "openai" and llm.llm not in prices]
     if unknown and max_cost_usd is not None:
         raise UserError(
-            f"a limit of cost needs prices, and {', '.join(unknown)} has none in seeds/prices.csv: add it "
+            f"a limit of cost needs prices, and {', '.join(unknown)} has none in {place_of('prices')}: add it "
             "there, or limit the calls with --max-calls"
         )
 

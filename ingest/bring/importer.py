@@ -21,12 +21,13 @@ from ingest.land.commits import commit_of
 from ingest.land.families import IMPORT, freeze
 from ingest.land.load import DUCKDB_SETTINGS, land, work_path
 from ingest.land.raw import TABLES
+from ingest.land.seeds import seeds_folder
 from ingest.land.vendors import refuse_mistakes, unlisted_among
 from ingest.land.versions import Version
 from ingest.studies.baseline import OF_BASELINES
 from ingest.studies.families import families_recorded
 from ingest.texts.lines import beginning, read_blocks, repeated_keys, split_blocks, walk, whole_characters
-from ingest.warehouse import ROOT, in_memory, printable, quoted, sha256_of, warehouse_path
+from ingest.warehouse import in_memory, printable, quoted, sha256_of, warehouse_path
 
 BLOCK_BYTES = 1 << 20
 CHUNK_BYTES = 32 << 20
@@ -524,7 +525,7 @@ class _Import:
         """Yield Arrow tables of the trials that the warehouse does not have yet."""
         stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         self._set(study=self.archive.study, archive=self.archive.name, version_id=self.version_id, stamp=stamp)
-        self._set(seeds=str(ROOT / "seeds"))
+        self._set(seeds=str(seeds_folder()))
         self.memory.execute(PREPARE)
         vignettes = [{"vignette": vignette, **definition} for vignette, definition in self.archive.vignettes.items()]
         for name, rows in {

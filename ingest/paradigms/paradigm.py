@@ -24,6 +24,7 @@ from ingest.texts.files import (
     NotNegative,
     Part,
     Share,
+    by_name,
     found_wrong,
     parse_checked,
     refuse_turned_range,
@@ -35,6 +36,10 @@ from ingest.warehouse import UserError, printable
 
 FOLDER = Path(__file__).resolve().parent
 ANCHORING = "anchoring"
+OF_NO_NAME = (
+    f"{ANCHORING} is that of a study that names none; give yours another name, and begin with what "
+    f"`bais show {ANCHORING}` prints"
+)
 NO_TECHNIQUE = "no_technique"
 SAME, DIFFERS = "same", "differs"  # a prompt without an anchor as those with one, but for the anchor, or by more
 RESPONSE = "response"  # the measure of a paradigm whose goals are in per cent of an arm
@@ -425,10 +430,7 @@ class Paradigm(Part):
         for key, named in (("arms", self.arms), ("vignettes", names)):
             refuse_twice(key, named)
         if self.paradigm == ANCHORING and not (info.context or {}).get("is_shipped"):
-            raise ValueError(
-                f"paradigm: {ANCHORING} is that of a study that names none; give yours another name, and begin with "
-                f"what `bais show {ANCHORING}` prints"
-            )
+            raise ValueError(f"paradigm: {OF_NO_NAME}")
         self._check_goals()
         self._check_anchors()
         for place, pair in enumerate(self.contrasts):
@@ -909,15 +911,22 @@ def arm_script(
     return script
 
 
-@cache
-def shipped_paradigms() -> tuple[str, ...]:
-    """Return the names of the paradigms that come with bais, but for the one of a study that names none."""
-    return tuple(sorted({path.stem for path in FOLDER.glob("*.yaml")} - {ANCHORING}))
+def named_paradigms() -> dict[str, Path]:
+    """Return the paradigms that go by name: those that come with bais, and those of one's own folder."""
+    paths = by_name(FOLDER, "paradigms")
+    if paths[ANCHORING].parent != FOLDER:
+        raise UserError(f"{printable(paths[ANCHORING])}: {OF_NO_NAME}")
+    return paths
+
+
+def paradigm_names() -> tuple[str, ...]:
+    """Return the names of these paradigms, but for the one of a study that names none."""
+    return tuple(sorted(named_paradigms().keys() - {ANCHORING}))
 
 
 def paradigm_text(name: str) -> str | None:
-    """Return the file of a paradigm that comes with bais, as it is written."""
-    return text_of(FOLDER / f"{name}.yaml") if name in (ANCHORING, *shipped_paradigms()) else None
+    """Return the file of a paradigm that goes by name, as it is written."""
+    return text_of(path) if (path := named_paradigms().get(name)) else None
 
 
 @cache
@@ -954,18 +963,15 @@ class WrongItems(Exception):
 
 
 def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> Paradigm:
-    """Read and check a paradigm: a shipped one by its name, or a YAML file in the folder of the study.
+    """Read and check a paradigm: one that goes by name, or a YAML file in the folder of the study.
 
     What a study says of the items goes before what the paradigm says.
     """
-    path = FOLDER / f"{name}.yaml"
-    if name not in shipped_paradigms():
-        path = Path(folder or ".") / name
-        if path.suffix not in (".yaml", ".yml"):
-            names = ", ".join((ANCHORING, *shipped_paradigms()))
-            raise UserError(
-                f"there is no paradigm {printable(name)}: name one of {names}, or a YAML file beside the study"
-            )
+    names = paradigm_names()
+    path = named_paradigms()[name] if name in names else Path(folder or ".") / name
+    if path.suffix not in (".yaml", ".yml"):
+        there = ", ".join((ANCHORING, *names))
+        raise UserError(f"there is no paradigm {printable(name)}: name one of {there}, or a YAML file beside the study")
 
     def validate(content):
         beside = path.parent
@@ -978,7 +984,7 @@ def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> 
             return Paradigm.model_validate(content, context={"folder": beside})
         except ValueError as error:
             location, sentence = found_wrong(error)
-            if items and (location[:1] == ("items",) or name in shipped_paradigms()):
+            if items and (location[:1] == ("items",) or name in names):
                 raise WrongItems(name, location, sentence) from None
             raise
 

@@ -4,18 +4,16 @@ A family is told by what its decisions hang on: its rows (technique, control, ki
 vendors, looks, vignettes and the items that are cases. `ingest.land.families` freezes them.
 """
 
-import csv
-import functools
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from ingest.land.models import project_variable, query_of
+from ingest.land.seeds import seed_rows
 from ingest.land.vendors import vendors_of
 from ingest.paradigms.paradigm import ANCHORING, NO_TECHNIQUE, Paradigm, anchoring
 from ingest.studies.parts import is_for
-from ingest.warehouse import ROOT
 
 BIAS = "bias"  # the goal of a paradigm that names none
 DECIDED = ("control", "placebo")  # the kinds of comparison that something is decided on
@@ -83,12 +81,6 @@ class Family:
         return {name: getattr(self, name) for name in ("paradigm", "domain", "goal", "family", "content")}
 
 
-@functools.cache
-def _seed(name: str) -> tuple[dict, ...]:
-    with open(ROOT / "seeds" / f"{name}.csv", encoding="utf-8", newline="") as file:
-        return tuple(csv.DictReader(file))
-
-
 def rows_of(study: str, place: str, asked: Collection[str], ranked: Collection[str]) -> list[list[str]]:
     """Return what can be decided of the techniques that are asked: technique, control and kind of comparison.
 
@@ -101,7 +93,7 @@ def rows_of(study: str, place: str, asked: Collection[str], ranked: Collection[s
     rows = []
     for technique in sorted({*ranked} & present):
         of_technique, own = keys | {"technique": technique}, {}
-        for line in _seed("controls"):
+        for line in seed_rows("controls"):
             is_for_it = all((line[key] or name) == name for key, name in of_technique.items())
             if is_for_it and line["control"] in present - {technique}:
                 n_named = sum(bool(line[key]) for key in of_technique)
@@ -166,7 +158,7 @@ def margin_of_anchoring() -> float:
 
 def families_declared(study) -> list[Family]:
     """Return the families of a study file, as `ingest.studies.study` reads it."""
-    seeded = {row["technique"]: row["is_ranked"] == "true" for row in _seed("techniques")}
+    seeded = {row["technique"]: row["is_ranked"] == "true" for row in seed_rows("techniques")}
     llms, looks, families = [llm.llm for llm in study.llms], getattr(study, "looks", None) or [], []
     for paradigm in study.paradigms:
         asked = [technique for technique in study.techniques if is_for(technique, paradigm.answer.kind)]

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
+from ingest.land.seeds import place_of
 from ingest.local.settings import Decoding
 from ingest.paradigms.items import Items
 from ingest.paradigms.paradigm import multiples_of_anchoring
@@ -259,7 +260,8 @@ def _in_full(entry, info: ValidationInfo, key, kind):
     name = entry[key]
     own = shipped_entry(key, name) if len(entry) == 1 else shipped(f"{key}s").get(name, {})
     if own and "ranked" in entry:
-        raise ValueError(f"{name} is shipped, and seeds/techniques.csv says whether it is ranked: leave `ranked` away")
+        place = place_of("techniques")
+        raise ValueError(f"{name} is shipped, and {place} says whether it is ranked: leave `ranked` away")
     checked = kind.model_validate({**own, **entry}, context=info.context)
     items = {"items": checked.items} if getattr(checked, "items", None) else {}
     return checked.model_dump(exclude_none=True, exclude={"items"}) | items

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from ingest.land.seeds import place_of
 from ingest.paradigms.items import Item
 from ingest.paradigms.judges import Judging
 from ingest.paradigms.paradigm import ANCHORING, NO_TECHNIQUE, PARTS, Paradigm, WrongItems, anchoring_by, load_paradigm
@@ -15,7 +16,18 @@ from ingest.prompts import ANSWER_FORMATS, names_cutoff, placeholders, shipped, 
 from ingest.prompts.words import BLANK, texts_in
 from ingest.studies.llms import Endpoint, Llm, _full_llm, knowledge_cutoffs
 from ingest.studies.parts import Anchors, FullTechnique, FullVignette, Limits, StoppingRule, is_for
-from ingest.texts.files import Finite, Mistake, Name, Part, Temperature, parse_checked, perhaps, refuse_twice, text_of
+from ingest.texts.files import (
+    Finite,
+    Mistake,
+    Name,
+    Part,
+    Temperature,
+    by_name,
+    parse_checked,
+    perhaps,
+    refuse_twice,
+    text_of,
+)  # fmt: skip
 from ingest.warehouse import printable
 
 FOLDER = Path(__file__).resolve().parent
@@ -208,8 +220,8 @@ class Study(Part):
         unknown = [llm.llm for llm in self.llms if llm.llm not in cutoffs]
         if unknown and (names := [technique["technique"] for technique in self.techniques if names_cutoff(technique)]):
             raise ValueError(
-                f"llms: {unknown[0]} has no line in seeds/knowledge_cutoffs.csv, and technique {names[0]} says its "
-                "{knowledge_cutoff}: add the line, or leave one of the two away"
+                f"llms: {unknown[0]} has no line in {place_of('knowledge_cutoffs')}, and technique {names[0]} says "
+                "its {knowledge_cutoff}: add the line, or leave one of the two away"
             )
 
     @property
@@ -417,17 +429,16 @@ def with_paradigms(content: dict, folder: Path | None) -> dict:
     return others | {"paradigm": paradigms, "vignettes": asked}
 
 
-def shipped_studies() -> list[str]:
-    """Return the names of the studies that come with bais."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+def named_studies() -> dict[str, Path]:
+    """Return the studies that go by name: those that come with bais, and those of one's own folder."""
+    return by_name(FOLDER, "studies")
 
 
 def load_study(name) -> "Study | ParadigmStudy":
-    """Read and check a study: a YAML file, or a shipped one by its name."""
-    path = Path(name)
-    if str(name) in shipped_studies() and not path.is_file():
-        path = FOLDER / f"{name}.yaml"
-    studies = shipped_studies()
+    """Read and check a study: a YAML file, or one that goes by name."""
+    path, studies = Path(name), named_studies()
+    if str(name) in studies and not path.is_file():
+        path = studies[str(name)]
     there = [str(file) for file in path.parent.glob("*.y*ml")] if path.suffix else []
     meant = perhaps(str(path), [*studies, *there], 0.6)
     text = text_of(path, f"there is no study {printable(name)}{meant}: give a YAML file or one of {', '.join(studies)}")

@@ -40,7 +40,7 @@ class CsvRow(dict):
         self.line = line
 
 
-def read_csv(path: Path, name: str) -> Iterator[CsvRow]:
+def read_csv(path: Path, name: str, *, may_be_empty: bool = False) -> Iterator[CsvRow]:
     """Yield the rows of a CSV file, zipped or not, which errors call `name`.
 
     What stands between the names of the header most often separates them: a comma, semicolon, tab or vertical bar.
@@ -58,14 +58,14 @@ def read_csv(path: Path, name: str) -> Iterator[CsvRow]:
                 raise ValueError(f"{name}:1: the first line should name the columns, and nothing stands there")
             if twice := [column for column in header if header.count(column) > 1]:
                 raise ValueError(f"{name}:1: the header names the column {twice[0]} twice")
-            is_empty = True
+            is_refused = not may_be_empty
             line = rows.line_num + 1
             for values in rows:
                 if values:
-                    is_empty = False
+                    is_refused = False
                     yield CsvRow(_by_column(header, values, f"{name}:{line}"), line)
                 line = rows.line_num + 1
-            if is_empty:
+            if is_refused:
                 raise ValueError(f"{name} has a header and no rows: write the rows below it")
         except csv.Error as error:
             problem = QUOTE if any(part in str(error) for part in OF_QUOTES) else f"this is no CSV: {error}"

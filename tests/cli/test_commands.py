@@ -262,6 +262,9 @@ COMMANDS = {
     "docs": {
         "--out": "path",
     },
+    "init": {
+        "NAME": "path, required",
+    },
     "completion": {
         "{bash|zsh|fish}": "bash|zsh|fish, required",
     },
