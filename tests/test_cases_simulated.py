@@ -91,7 +91,7 @@ def test_every_item_has_its_own_baseline_in_the_tables(built):
     for _, llm, mean, usual in rows:
         assert mean == pytest.approx(float(usual) * (1 + PULLS[llm.removeprefix("sim/")] / 10), rel=0.02)
     percents = built.query(
-        "select percent_of_baseline from marts.technique_effects where study = 'rents' and technique = 'no_technique' "
+        "select percent_of_baseline from papers.technique_effects where study = 'rents' and technique = 'no_technique' "
         "and anchor_direction = 'low' and llm = 'sim/fifth' and row_set = 'accepted' and baseline_scope = 'pooled' "
         "and weighting = 'llm' and temperature_scope = 'pooled'"
     )

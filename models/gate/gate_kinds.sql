@@ -11,7 +11,8 @@ grouped as (
         {% for column in [
             'batch_id', 'study', 'vignette', 'domain', 'valid_min', 'valid_max', 'llm', 'llm_recorded', 'llm_returned',
             'technique', 'anchor_value', 'anchor_baseline', 'anchor_n_trials', 'arm', 'role', 'source', 'phase',
-            'paradigm', 'answer_kind', 'temperature', 'prompt_hash', 'status', 'note_read', 'is_quarantined', 'item_of_anchors',
+            'paradigm', 'answer_kind', 'temperature', 'prompt_hash', 'status', 'note_read', 'is_quarantined',
+            'item_of_anchors',
         ] %}
         any_value({{ column }}) as {{ column }},
         {% endfor %}
@@ -68,7 +69,9 @@ weighed as (
         *,
         sum(n) over (partition by cell, anchor_value) as n_with_anchor,
         sum(n) over (partition by cell, prompt_hash) as n_with_prompt,
-        count(distinct technique) over (partition by study, vignette, llm, of_item, direction, anchor_value) as n_techniques,
+        count(distinct technique) over (
+            partition by study, vignette, llm, of_item, direction, anchor_value
+        ) as n_techniques,
         abs(anchor_value - by_rule * baseline) as off,
         off > baseline_share * by_rule * baseline as is_off
     from numbered
