@@ -552,7 +552,7 @@ def progress_bar(title):
 def render(summary) -> str:
     """Write the summary of an import for a terminal."""
     lines = [f"{summary.folder}: {summary.n_files:,} files"]
-    lines += listed(_rows(file, *n) for file, n in sorted(summary.n_rows.items(), key=_lost))
+    lines += _rows(summary.n_rows)
     for kind, n in sorted(summary.rows.items()):
         lines.append(f"  {kind:<18}{summary.files[kind]:>6,} files {n:>10,} trials")
     lines.append(f"  {'together':<18}{'':>12} {summary.rows.total():>10,} trials")
@@ -571,10 +571,14 @@ def render(summary) -> str:
         ("LLM ids", summary.unknown_llms, "seeds/llms.csv or seeds/llm_aliases.csv"),
         ("vignettes", summary.unknown_vignettes, "seeds/vignettes.csv"),
         ("techniques", summary.unknown_techniques, "seeds/techniques.csv"),
+        ("paradigms", summary.unknown_paradigms, None),
     ):
         if unknown:
             named = some([f"{name} ({n:,} trials)" for name, n in unknown.most_common()])
-            lines.append(f"  unknown {what}, loaded under their own names: {named}; add them to {seed}")
+            to_do = (
+                f"add them to {seed}" if seed else "nothing is measured of their answers (docs/how-to/add-a-bias.md)"
+            )
+            lines.append(f"  unknown {what}, loaded under their own names: {named}; {to_do}")
     if summary.unlisted_llms:
         lines.append(
             f"  of unknown vendors: {some(summary.unlisted_llms)}; they count together as one vendor until "
@@ -600,16 +604,18 @@ def render(summary) -> str:
     return "\n".join([*lines, *(f"  {fate}" for n, fate in fates if n and not summary.is_older)])
 
 
-def _rows(file, n_rows, n_yielded):
-    """Say how many rows a file has, and how many of them, or made of them, come out of a mapping."""
-    told = "all of them are taken" if n_rows == n_yielded else f"{n_yielded:,} come out of the mapping"
-    return f"{file}: {n_rows:,} rows, {told}"
-
-
-def _lost(entry):
-    """Order files by how many of their rows do not come out."""
-    file, (n_rows, n_yielded) = entry
-    return n_yielded - n_rows, file
+def _rows(n_of_files) -> list[str]:
+    """Say how many rows the files of a table hold, and how many a mapping makes of each that it changes."""
+    if not n_of_files:
+        return []
+    n_rows, n_yielded = (sum(numbers) for numbers in zip(*n_of_files.values(), strict=True))
+    others = sorted(
+        (yielded - rows, file, f"{file}: {rows:,} rows, of which the mapping makes {yielded:,}")
+        for file, (rows, yielded) in n_of_files.items()
+        if rows != yielded
+    )
+    told = f"of which the mapping makes {n_yielded:,}" if others else "each of them taken"
+    return [f"  {n_rows:,} rows in {len(n_of_files):,} files, {told}", *listed(line for *_, line in others)]
 
 
 def _fate_of_gone(summary) -> str:

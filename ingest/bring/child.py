@@ -13,12 +13,13 @@ import os
 import re
 import sys
 import threading
+import time
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
-from ingest.bring.columns import FILENAME, KNOWN, refuse_columns
+from ingest.bring.columns import FILENAME, KNOWN, OF_ALL, refuse_columns
 from ingest.warehouse import SESSION, UserError, printable, quoted
 
 MEMORY = "600MB"
@@ -36,9 +37,7 @@ MOST_KEYS = 200
 def main(path: str) -> int:
     """Answer what a file asks for."""
     spec = json.loads(Path(path).read_text(encoding="utf-8"))
-    end = threading.Timer(spec["timeout"] + 5, os._exit, [1])  # where the parent is not there to do it
-    end.daemon = True
-    end.start()
+    threading.Thread(target=end_with, args=[os.getppid()], daemon=True).start()
     name = spec["name"]
     try:
         with contextlib.closing(opened(spec)) as memory:
@@ -61,6 +60,13 @@ def main(path: str) -> int:
         sys.stderr.write(f"{name}: {in_words(error, spec)}")
         return 2
     return 0
+
+
+def end_with(parent: int) -> None:
+    """End this process when its parent, which ends it otherwise, is not there any more."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
 
 
 def opened(spec):
@@ -122,7 +128,7 @@ def of_records(memory, part):
     structure = settled(json.loads(structure or '"JSON"'))
     keys = [*structure] if isinstance(structure, dict) else []
     taken = "".join(f", record_.{_name(key)} as {_name(renamed(key, keys))}" for key in keys)
-    whole = ", record" if "record" not in map(str.lower, keys) else ""
+    whole = ", record" if part["has_whole"] and "record" not in map(str.lower, keys) else ""
     form = quoted(json.dumps(structure, ensure_ascii=False))
     record = f"json_transform(record, {form})" if keys else "record"
     return f"select {FILENAME}{taken}{whole} from (select *, {record} as record_ from {reader})"
@@ -200,7 +206,7 @@ def send(memory, spec) -> None:
             for file, n, *_ in counts.fetchall():
                 n_rows[file] = n_rows.get(file, 0) + n
     here = {name.lower(): name for name in names}
-    of_row = [name for name in names if name.lower() != FILENAME]
+    of_row = [name for name in names if name.lower() != FILENAME and name.lower() not in OF_ALL]
     said = [
         f"nullif({_name(here[name])}::varchar, '') as {name}" if name in here else f"null::varchar as {name}"
         for name in KNOWN

@@ -18,7 +18,16 @@ import pyarrow.parquet as pq
 
 from ingest.archives import Archive
 from ingest.ask.redefined import DEFINED
-from ingest.bring.mapping import KEEP_CALLS, OF_PARADIGMS, TWICE, Given, Mapping, options_of_paradigms, stated
+from ingest.bring.mapping import (
+    KEEP_CALLS,
+    OF_PARADIGMS,
+    TWICE,
+    Given,
+    Mapping,
+    options_of_paradigms,
+    stated,
+    unknown_paradigms,
+)
 from ingest.bring.mapping import PREPARE as PREPARE_ROWS
 from ingest.bring.mapping import read_trials as read_rows
 from ingest.bring.tables import RECORDS
@@ -467,6 +476,7 @@ class Summary:
     unlisted_llms: list = field(default_factory=list)
     unknown_vignettes: Counter = field(default_factory=Counter)
     unknown_techniques: Counter = field(default_factory=Counter)
+    unknown_paradigms: Counter = field(default_factory=Counter)
     source_name: str = ""
     label: str | None = None
     part: str | None = None
@@ -672,6 +682,9 @@ class _Import:
     def _rows(self, files):
         """Yield what the mapping makes of files, some MB at a time; what cannot be read of them is set apart."""
         mapping, names = self.mapping, [self.archive.path_in_archive(path) for path in files]
+        for path, name in zip(files, names, strict=True):
+            if not name.isprintable() or name != name.encode(errors="replace").decode():
+                raise UserError(f"{self._name(path)} has a name that is no text: give it another one")
         records = self._records(files, names) if self.archive.read else None
         if not records or pq.read_metadata(records).num_rows:
             mapping.take(dict(zip(files, names, strict=True)), records)
@@ -842,6 +855,8 @@ class _Import:
             (summary.quarantined_lines, QUARANTINED_LINES),
         ):
             counts.update({printable(name): n for name, n in self._query(query)})
+        if self.mapping:
+            summary.unknown_paradigms.update(unknown_paradigms(summary.rows))
         summary.unlisted_llms = [printable(llm) for llm in unlisted_among(self.memory, "counts")]
 
     def _reject(self, rejected):

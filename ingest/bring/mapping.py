@@ -36,6 +36,8 @@ from ingest.warehouse import ROOT, UserError, printable, quoted, sha256_of
 
 NEW = "new"
 TIMEOUT_S = 600
+ROWS_A_SECOND = 5_000  # that take no time of it, since they have to be landed meanwhile
+LONGEST_TYPE = 400  # that a new mapping shows
 UNCLEAN = 3
 CHILD = "ingest.bring.child"
 NOT_A_NAME = re.compile(r"[^a-z0-9._-]+")
@@ -102,7 +104,7 @@ def mapped(archive: Archive, folder: Path, given: Given, study: str | None) -> A
         archive = replace(archive, suffix=endings, read=read_records if endings == KINDS["records"] else None)
     select = archive.select if given.path is None else _mapping_text(given.path)
     return replace(
-        archive, study=study, select=select, own_id="line ->> '$.own_id'", own_name="line ->> '$.source_name'",
+        archive, study=study, select=select, own_id="line ->> '$.own_id'", own_name="trials.source_name",
         path_in_archive=lambda path: path_below(folder, path),
     )  # fmt: skip
 
@@ -175,6 +177,8 @@ class Mapping:
         number_of = {file: n for n, file in enumerate(files)}
         for batches in gather(self.rows(files), lambda batch: batch.nbytes, n_bytes):
             table = pa.Table.from_batches(batches).combine_chunks()
+            if table["filename"].null_count:
+                raise UserError(f"{self.name} yields a row without filename: let it yield that of source")
             names = table["filename"].chunk(0).dictionary_encode()
             if unknown := [name for name in names.dictionary.to_pylist() if name not in number_of]:
                 raise UserError(
@@ -250,6 +254,8 @@ class Mapping:
             "only_file": files[0] if files else "", "where": self.name if self.is_map else f"the table {self.name}",
             "to_do": self.to_do, "looks": False,
         }  # fmt: skip
+        if not self.is_map:  # what is taken as it is needs no whole beside its parts
+            self.tables.leave_out_wholes()
         for attempt in range(2):
             try:
                 yield from self._stream(spec)
@@ -263,21 +269,22 @@ class Mapping:
         """Return of each table its columns: name, type and some values."""
         for _ in range(2):
             try:
-                with self._child({"name": self.name, "looks": True}) as process:
-                    return json.loads(process.stdout.read())
+                with self._child({"name": self.name, "looks": True}) as child:
+                    return json.loads(child.process.stdout.read())
             except Unclean:
                 self.tables.clean()
         return {}
 
     def _stream(self, spec):
-        with self._child(spec) as process:
+        with self._child(spec) as child:
             try:
-                with pa.ipc.open_stream(process.stdout) as stream:
+                with pa.ipc.open_stream(child.process.stdout) as stream:
                     told = stream.schema.metadata
                     self.n_rows, self.names = json.loads(told[b"rows"]), json.loads(told[b"names"])
+                    child.give(sum(self.n_rows.values()) / ROWS_A_SECOND)
                     yield from stream
             except (pa.ArrowInvalid, OSError):  # it said why it ended
-                process.stdout.read()
+                child.process.stdout.read()
 
     def _child(self, spec):
         return _Child(spec | {"tables": self.tables.tables}, self.scratch, self.given.timeout_s)
@@ -294,7 +301,7 @@ class _Child:
         self.name, self.timeout_s, self.is_late = spec["name"], timeout_s, False
         scratch.mkdir(parents=True, exist_ok=True)
         self.said, path = scratch / "said.txt", scratch / "spec.json"
-        path.write_text(json.dumps(spec | {"timeout": timeout_s, "spill": str(scratch / "spill")}), encoding="utf-8")
+        path.write_text(json.dumps(spec | {"spill": str(scratch / "spill")}), encoding="utf-8")
         self.command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
                         f"from {CHILD} import main; sys.exit(main(sys.argv[1]))", str(path)]  # fmt: skip
 
@@ -305,7 +312,13 @@ class _Child:
             )
         self.timer = threading.Timer(self.timeout_s, self._end)
         self.timer.start()
-        return self.process
+        return self
+
+    def give(self, seconds: float) -> None:
+        """Give it more time."""
+        self.timer.cancel()
+        self.timer = threading.Timer(self.timeout_s + seconds, self._end)
+        self.timer.start()
 
     def _end(self):
         self.is_late = True
@@ -344,13 +357,18 @@ with told as (
         coalesce(lines.paradigm, {anchoring}) as of_paradigm,
         coalesce(
             of_paradigms.answer_kind,
-            case when choice is not null then 'choice' when label is not null then 'label' else 'number' end
+            case
+                when choice is not null then 'choice'
+                when label is not null then 'label'
+                when {has_number} or of_paradigm = {anchoring} then 'number'
+                else 'text'
+            end
         ) as kind_asked,
         of_paradigms.options as options_known,
         coalesce(lines.response_unit, seeded.response_unit) as unit,
         coalesce(try_cast(lines.valid_min as double), seeded.valid_min) as least,
         coalesce(try_cast(lines.valid_max as double), seeded.valid_max) as most,
-        case when {is_read} and kind_asked = 'number' then text end as text_to_read
+        case when not {has_number} and kind_asked = 'number' then text end as text_to_read
     from lines
     left join of_paradigms on lines.paradigm = of_paradigms.paradigm
     left join seeded using (vignette)
@@ -414,6 +432,7 @@ select
     case when of_paradigm != {anchoring} then arm end as arm,
     case when kind_asked = 'choice' then coalesce(option_order, options_known) end as option_order,
     nullif(kind_asked, 'number') as answer_kind,
+    source_name,
     try_cast(tokens as bigint) as tokens_out,
     try_cast(cost as double) as cost_usd
 from judged
@@ -474,7 +493,7 @@ def read_trials(archive: Archive, names: list[str]) -> str:
         complaints="\n            ".join(_complaints(names)),
         no_technique="null" if "technique" in names else quoted(NO_TECHNIQUE),
         protocol=quoted(archive.name),
-        is_read=str("number" not in names).lower(),
+        has_number=str("number" in names).lower(),
     )  # fmt: skip
 
 
@@ -493,6 +512,11 @@ def _complaints(names):
         "when option_order is not null and json_type(try_cast(option_order as json)) is distinct from 'ARRAY' "
         "then 'option_order is no list of JSON: ' || option_order[:100]"
     )
+
+
+def unknown_paradigms(paradigms: dict[str, int]) -> dict[str, int]:
+    """Return those of some paradigms, with what stands beside each, that do not come with bais."""
+    return {name: n for name, n in paradigms.items() if name not in (ANCHORING, *shipped_paradigms())}
 
 
 def stated(paradigms: list[str]) -> dict[str, list[dict]]:
@@ -556,7 +580,7 @@ def _comments(name, columns):
     width = max(len(printable(_in_sql(column))) for column, *_ in columns)
     yield f"-- {name} has these columns, with some of their values:"
     for column, of_type, values in columns:
-        of_type = of_type if len(of_type) <= 60 else f"{of_type[:57]}..."
+        of_type = of_type if len(of_type) <= LONGEST_TYPE else f"{of_type[:LONGEST_TYPE]}…"
         yield printable(f"--   {_in_sql(column):<{width}}  {of_type:<9}  {' | '.join(values)}")
 
 

@@ -68,8 +68,13 @@ class Tables:
 
     def add_records(self, name: str, path: Path) -> None:
         """Add a table of records that were written to a file."""
-        part = {"kind": "records", "paths": [str(path)]}
+        part = {"kind": "records", "paths": [str(path)], "has_whole": True}
         self.tables.append({"name": name, "parts": [part], "is_beside": False})
+
+    def leave_out_wholes(self) -> None:
+        """Have records of JSON taken apart alone, without a column that holds each as a whole."""
+        for part in (part for table in self.tables for part in table["parts"] if part["kind"] == "records"):
+            part["has_whole"] = False
 
     def clean(self) -> None:
         """Have lines of CSV files set apart that are none, and the others read from a copy."""
@@ -117,7 +122,7 @@ class Tables:
                 except (OSError, UnicodeError) as error:
                     why = getattr(error, "strerror", None) or "it is not UTF-8"
                     raise UserError(f"{printable(called)} cannot be read: {printable(why)}") from None
-        yield {"kind": "records", "paths": [str(target)]}
+        yield {"kind": "records", "paths": [str(target)], "has_whole": True}
 
     def _sheets(self, path, called):
         folder = self.scratch / f"sheets-{next(self.n_copies)}"

@@ -76,7 +76,7 @@ def test_a_table_whose_columns_are_called_as_ours_is_imported_as_it_is(bring, qu
         ("my-results", "table", "My Results.csv", 2, "a/b", "fever", "no_technique", "low", 5.0, None, None),
         ("my-results", "table", "My Results.csv", 3, "a/b", "fever", "sacd", "low", 5.0, None, "x"),
     ]
-    assert "My Results.csv: 3 rows, all of them are taken" in capsys.readouterr().out
+    assert "3 rows in 1 files, each of them taken" in capsys.readouterr().out
 
 
 def test_quotes_crlf_a_byte_order_mark_and_empty_cells_are_read_as_spreadsheets_write_them(bring, query):
@@ -96,6 +96,19 @@ def test_columns_that_are_none_of_ours_stay_in_the_line(bring, query):
     assert bring("llm,vignette,number,mood\na/b,fever,3,glad\n") == 0
     ((line,),) = query("select line from raw.trials")
     assert json.loads(line) == {"llm": "a/b", "vignette": "fever", "number": "3", "mood": "glad"}
+
+
+def test_records_of_json_are_kept_once(bring, query):
+    record = {"llm": "a/b", "vignette": "fever", "number": 3, "mood": {"is": "glad"}}
+    assert bring(json.dumps(record), name="results.jsonl") == 0
+    ((line,),) = query("select line from raw.trials")
+    assert json.loads(line) == record
+
+
+def test_a_file_that_changes_while_it_is_read_lands_nothing(refused, monkeypatch):
+    digests = iter("ab")
+    monkeypatch.setattr("ingest.bring.importer._digest", lambda path: next(digests))
+    assert "results.csv was changed while it was read" in refused(FOREIGN, MAP)
 
 
 WITHOUT = {
@@ -246,6 +259,7 @@ REFUSED = {
     "two studies": MAP.replace("answer as number", "answer as number, 'study-' || answer as study"),
     "no study": MAP.replace("answer as number", "answer as number, 'A Study' as study"),
     "half a vignette": MAP.replace(", 'judicial' as domain", ""),
+    "no filename": MAP.replace("filename", "null as filename"),
     "another filename": MAP.replace("filename", "'x.csv' as filename"),
     "a NUL": MAP.replace("answer as number", "'x' || chr(0) as text"),
 }
@@ -343,7 +357,7 @@ def test_a_row_of_which_a_condition_cannot_be_read_is_set_apart_with_the_reason(
     assert query("select source_file, line_number, reason from raw.quarantined_lines") == [
         ("results.jsonl", 2, f"no trial of this format: {reason}")
     ]
-    assert query("select technique, replicate, asked_at::varchar[:19] from raw.trials") == [
+    assert query("select technique, replicate, (asked_at::varchar)[:19] from raw.trials") == [
         ("sacd", 1, "2026-01-02 03:04:05")
     ]
 
