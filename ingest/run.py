@@ -21,6 +21,7 @@ if __package__ in (None, ""):
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from ingest.archives import archive_of, formats
+from ingest.bring.columns import TIMEOUT_S
 from ingest.warehouse import (
     ROOT,
     UserError,
@@ -97,7 +98,7 @@ import_options = options_of(
         help="another table that the SELECT may name (may be repeated)",
     ),
     click.option(
-        "--timeout", "timeout_s", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True), default=600,
+        "--timeout", "timeout_s", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True), default=TIMEOUT_S,
         show_default=True, help="end a SELECT that is not done by then",
     ),
     click.option(
@@ -217,7 +218,8 @@ def land_archive(
     complete: bool, older: bool, to: Path | None,
 ) -> int:  # fmt: skip
     """Land recorded trials, those of a public archive after they were fetched, and return the exit code."""
-    from ingest.bring.mapping import NEW, Given, new_mapping
+    from ingest.bring.mapping import NEW, Given
+    from ingest.bring.new import new_mapping
     from ingest.land.load import landing_in
     from ingest.land.versions import Version
 

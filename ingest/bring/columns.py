@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from ingest.warehouse import UserError, printable
 
 FILENAME = "filename"
+TIMEOUT_S = 600  # for a mapping of them
 # By name, what it is: the first have to be there, and of the answers one.
 NEEDED = {
     "llm": "the LLM, as vendor/name",

@@ -18,18 +18,8 @@ import pyarrow.parquet as pq
 
 from ingest.archives import Archive
 from ingest.ask.redefined import DEFINED
-from ingest.bring.mapping import (
-    KEEP_CALLS,
-    OF_PARADIGMS,
-    TWICE,
-    Given,
-    Mapping,
-    options_of_paradigms,
-    stated,
-    unknown_paradigms,
-)
-from ingest.bring.mapping import PREPARE as PREPARE_ROWS
-from ingest.bring.mapping import read_trials as read_rows
+from ingest.bring import rows as of_rows
+from ingest.bring.mapping import Given, Mapping
 from ingest.bring.tables import RECORDS
 from ingest.land import versions
 from ingest.land.commits import commit_of
@@ -159,8 +149,8 @@ left join (
 ) using (file, trial_id)
 qualify occurrence > 1;
 
--- the next chunk may begin with more lines of the file that this one ends with
-insert into seen select file, trial_id from parsed;
+-- the next chunk may hold more lines of a file; those with an id of their own are known by it
+insert into seen select file, trial_id from parsed where own_id is null;
 
 update parsed set
     trial_id = sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, occurrence))[:32]
@@ -590,7 +580,7 @@ class _Import:
         if self.summary.version:
             paradigms = [name for (name,) in self._query("select distinct kind from counts order by kind")]
             stamp = {"study": self.archive.study, "stated_at": datetime.now(UTC), "ordinal": 1}
-            if rows := [stamp | row for row in stated(paradigms)[table]]:
+            if rows := [stamp | row for row in of_rows.stated(paradigms)[table]]:
                 yield pa.Table.from_pylist(rows, TABLES[table].schema)
 
     def _some(self, query):
@@ -706,11 +696,13 @@ class _Import:
 
     def _begin(self, mapping, names):
         """Prepare for the rows of a mapping, of which it is known now which columns they have."""
-        read_trials = read_rows(self.archive, mapping.names)
+        read_trials = of_rows.read_trials(self.archive, mapping.names)
         self.archive = replace(self.archive, study=mapping.study, read_trials=read_trials)
         self._set(study=mapping.study)
-        self.memory.execute(PREPARE_ROWS)
-        paradigms = options_of_paradigms() if "paradigm" in mapping.names else OF_PARADIGMS.empty_table()
+        self.memory.execute(of_rows.PREPARE)
+        paradigms = (
+            of_rows.options_of_paradigms() if "paradigm" in mapping.names else of_rows.OF_PARADIGMS.empty_table()
+        )
         self.memory.from_arrow(paradigms).create("of_paradigms")
         number_of = {name: n for n, name in enumerate(names)}
         self._reject(
@@ -754,14 +746,14 @@ class _Import:
         if not self.mapping:
             self.memory.execute(FORGET_FILES)
         elif "own_id" in self.mapping.names:
-            for name, own_id, number in self._query(TWICE):
+            for name, own_id, number in self._query(of_rows.TWICE):
                 raise UserError(
                     f"{self.mapping.name} yields two trials of {printable(name)} with the own_id {printable(own_id)} "
                     f"(the second is row {number:,}): it should name one alone; nothing was landed"
                 )
         self.memory.execute(COUNT)
         if self.mapping:
-            self.memory.execute(KEEP_CALLS)
+            self.memory.execute(of_rows.KEEP_CALLS)
         self.memory.execute(f"create table if not exists gathered as {SELECT_TRIALS} limit 0")
         gathers = "landed_in is not null or getvariable('is_compared')"
         self.memory.execute(f"insert into gathered from ({SELECT_TRIALS}) where {gathers}")
@@ -856,7 +848,7 @@ class _Import:
         ):
             counts.update({printable(name): n for name, n in self._query(query)})
         if self.mapping:
-            summary.unknown_paradigms.update(unknown_paradigms(summary.rows))
+            summary.unknown_paradigms.update(of_rows.unknown_paradigms(summary.rows))
         summary.unlisted_llms = [printable(llm) for llm in unlisted_among(self.memory, "counts")]
 
     def _reject(self, rejected):
