@@ -95,8 +95,10 @@ COMMANDS = {
     "import": {
         "PATH": "path",
         "--format": "anchoring-llms|bais-export|falsifications|human-choices|inspect-logs|newslenssync|promptfoo|"
-        "story-001|voder-bais",
+        "story-001|table|voder-bais",
         "--map": "path",
+        "--with": "table, repeated",
+        "--timeout": "float of at least 0, default 600",
         "--study": "text",
         "--download": "path, value optional",
         "--source": "text",
@@ -134,7 +136,7 @@ COMMANDS = {
     "rehearse": {
         "ARCHIVE": "path, required",
         "--format": "anchoring-llms|bais-export|falsifications|human-choices|inspect-logs|newslenssync|promptfoo|"
-        "story-001|voder-bais",
+        "story-001|table|voder-bais",
         "--map": "path",
         "--study": "text",
         "--plant": "years|first_digit|techniques_exchanged|anchors_off|directions_exchanged|another_llm|"
