@@ -5,6 +5,8 @@ import random
 import pytest
 import yaml
 
+from ingest.studies.study import load_study
+
 PULLS = {"first": 0.3, "second": 0.4, "third": 0.5, "fourth": 0.6, "fifth": 0.7}
 LEFT, N_ITEMS = 0.25, 8  # what premortem leaves of the pull
 
@@ -96,3 +98,14 @@ def test_every_item_has_its_own_baseline_in_the_tables(built):
         "and weighting = 'llm' and temperature_scope = 'pooled'"
     )
     assert percents == [(pytest.approx(100 - 50 * PULLS["fifth"], abs=1.5),)]
+
+
+@pytest.mark.slow("collects, builds and tests every table")
+def test_a_study_that_asks_one_more_llm_has_the_same_items_and_says_what_is_left(built):
+    path = built.path.with_name("more.yaml")
+    said = built.bais("plan", "--to-settle", "housing", "--llm", "openai/o3", "--out", path)
+    assert "one case" not in said
+    (vignette,) = load_study(path).vignettes
+    assert {item.item for item in vignette["items"].read} == {f"flat{n}" for n in range(N_ITEMS)}
+    # one more LLM: each item without an anchor, and two techniques under two anchors, thirty times
+    assert f"left: {30 * N_ITEMS * (1 + 2 * 2):,}\n" in said
