@@ -23,6 +23,7 @@ from ingest.bring.columns import FILENAME, KNOWN, OF_ALL, refuse_columns
 from ingest.warehouse import SESSION, UserError, printable, quoted
 
 MEMORY = "600MB"
+MOST_THREADS = 4  # each has buffers, and what comes after has the work
 MEMORY_BEYOND = 1200 << 20  # that DuckDB's own limit does not know of, such as one long text
 ROWS_AT_A_TIME = 50_000
 LONGEST_ROW = 8 << 20  # of a CSV file: its buffers grow with it
@@ -71,7 +72,8 @@ def end_with(parent: int) -> None:
 
 def opened(spec):
     """Open a DuckDB in memory that reaches the files of a mapping alone."""
-    memory = duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": spec["spill"]})
+    threads = min(os.cpu_count() or 1, MOST_THREADS)
+    memory = duckdb.connect(config={"memory_limit": MEMORY, "threads": threads, "temp_directory": spec["spill"]})
     memory.execute(SESSION)
     memory.execute("set python_enable_replacements = false")
     paths = [path for part in parts(spec) for file in part["paths"] for path in (file, f"{file}.wal")]
@@ -94,12 +96,12 @@ def parts(spec) -> list[dict]:
 def view(memory, table: dict) -> str:
     """Write the view of a table over its files."""
     selects = [SELECTS[part["kind"]](memory, part) for part in table["parts"]]
-    name = ".".join(f'"{word}"'.replace("\0", "") for word in table["name"].split(".", 1))
-    schema = f'create schema if not exists "{table["name"].split(".")[0]}"; ' if "." in table["name"] else ""
+    schema, dot, _ = table["name"].partition(".")
+    made = f"create schema if not exists {_name(schema)}; " if dot else ""
     rows = " union all by name ".join(selects)
     if table["is_beside"]:  # so that `filename` is that of a row of the source
         rows = f"select * exclude {FILENAME} from ({rows})"
-    return f"{schema}create view {name} as {rows}"
+    return f"{made}create view {_table(table)} as {rows}"
 
 
 def of_csv(memory, part):
@@ -172,6 +174,10 @@ def _select(reader, part, names):
     return f"select {cut} as {FILENAME}, {taken} from {reader}"
 
 
+def _table(table):
+    return ".".join(map(_name, table["name"].split(".", 1)))
+
+
 def _name(text):
     return '"' + text.replace('"', '""') + '"'
 
@@ -185,9 +191,9 @@ def looked(memory, spec) -> None:
     tables = {}
     for table in spec["tables"]:
         columns = tables[table["name"]] = []
-        for name, of_type, *_ in memory.execute(f"describe from {table['name']}").fetchall():
+        for name, of_type, *_ in memory.execute(f"describe from {_table(table)}").fetchall():
             values = memory.execute(
-                f"select distinct left({_name(name)}::varchar, 40) from (select {_name(name)} from {table['name']} "
+                f"select distinct left({_name(name)}::varchar, 40) from (select {_name(name)} from {_table(table)} "
                 f"where {_name(name)} is not null limit 1000) limit 3"
             ).fetchall()
             columns.append((name, of_type, sorted(value for (value,) in values)))
@@ -199,10 +205,9 @@ def send(memory, spec) -> None:
     names, n_rows = bound(memory, spec), {}
     for table in spec["tables"]:
         if not table["is_beside"]:
-            columns = [column[0] for column in memory.execute(f"describe from {table['name']}").fetchall()]
-            # to count each column is to read all that a file holds, so that no line of it is found to be none later
-            all_of_it = ", ".join(f"count({_name(name)})" for name in columns)
-            counts = memory.execute(f"select {FILENAME}, count(*), {all_of_it} from {table['name']} group by all")
+            # to count each column of CSV is to read all of it, so that no line of it is found to be none later
+            all_of_it = ", count(columns(*))" if any(part["kind"] == "csv" for part in table["parts"]) else ""
+            counts = memory.execute(f"select {FILENAME}, count(*){all_of_it} from {_table(table)} group by all")
             for file, n, *_ in counts.fetchall():
                 n_rows[file] = n_rows.get(file, 0) + n
     here = {name.lower(): name for name in names}
