@@ -85,9 +85,8 @@ def test_a_colour_says_what_was_decided_whatever_the_estimate_is(picture):
 def test_nothing_that_was_not_decided_is_said_to_help(warehouse, picture, tmp_path):
     title = picture.find(f"{SVG}title").text
     assert title == (
-        "No technique is shown to make an anchor's pull smaller than a plain prompt's. SACD pulls its own first "
-        "answers back, from 85 to 45 % (supported, not established); a plain prompt's pull is 40 %. Unclear: Random "
-        "Control."
+        "No technique is shown to make an anchor's pull smaller than a plain prompt's. SACD helps its own "
+        "prompt alone, from 85 to 45 % (supported, not established); a plain prompt has 40 %. Unclear: Random Control."
     )
     copy = tmp_path / "w.duckdb"
     copy.write_bytes(warehouse.read_bytes())

@@ -210,7 +210,7 @@ def cost_of_llms(n_new, usd, techniques, n_again=0):
     str
     """
     more = f"{n_new:,} more LLM{'s' * (n_new > 1)}"
-    whom = f"the {n_again:,} LLMs tested anew and {more}" if n_again else more
+    whom = f"the {n_again:,} tested LLM{'s' * (n_again > 1)} anew and {more}" if n_again else more
     what = "is ranked there" if n_again else "the study asks"
     low, high = (f"{end:,.0f}" for end in usd)
     return (

@@ -324,7 +324,7 @@ def test_the_next_step_says_what_it_costs_by_the_prices_that_are_known(settling,
     assert planned(capsys, "--to-settle", "judicial", *priced)[0] == 0
     cost = json.loads(planned(capsys, "archive-judicial.yaml", "--json")[1])["cost_usd"]
     each = {end: 3 * cost[end] / len(read_prices()) for end in ("low", "high")}
-    golden(said, "3 LLMs", "USD", f"{each['low']:,.0f}", f"{each['high']:,.0f}")
+    golden(said, "1 tested LLM anew and 2 more LLMs", "USD", f"{each['low']:,.0f}", f"{each['high']:,.0f}")
 
 
 def test_the_next_step_says_where_no_study_can_be_written(settling, golden):

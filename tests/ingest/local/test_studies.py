@@ -82,7 +82,7 @@ def test_a_plan_says_that_torch_is_missing_and_what_installs_it(tmp_path, capsys
 
 
 def test_a_plan_of_other_llms_asks_for_no_torch(without_torch, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "a key")
+    monkeypatch.setenv("OPENROUTER_API_KEY", "a key")
     assert plan_of(parse_study(text("a/b", "premortem")))["lacking"] is None
 
 
