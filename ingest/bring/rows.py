@@ -11,7 +11,7 @@ import pyarrow as pa
 from ingest.archives import Archive, complaint
 from ingest.ask.responses import macros
 from ingest.bring.columns import NEEDED
-from ingest.paradigms.paradigm import ANCHORING, NO_TECHNIQUE, load_paradigm, shipped_paradigms
+from ingest.paradigms.paradigm import ANCHORING, NO_TECHNIQUE, load_paradigm, paradigm_names
 from ingest.warehouse import quoted
 
 KINDS_OF_COLUMNS = {
@@ -116,7 +116,7 @@ select
 from judged
 """
 
-# What the seeds say of the study's vignettes, and what the shipped paradigms ask for.
+# What the seeds say of the study's vignettes, and what paradigms that go by name ask for.
 PREPARE = """
 create table seeded as
 select vignette, response_unit, try_cast(valid_min as double) as valid_min, try_cast(valid_max as double) as valid_max
@@ -193,13 +193,13 @@ def _complaints(names):
 
 
 def unknown_paradigms(paradigms: dict[str, int]) -> dict[str, int]:
-    """Return those of some paradigms, with what stands beside each, that do not come with bais."""
-    return {name: n for name, n in paradigms.items() if name not in (ANCHORING, *shipped_paradigms())}
+    """Return those of some paradigms, with what stands beside each, that go by no name known here."""
+    return {name: n for name, n in paradigms.items() if name not in (ANCHORING, *paradigm_names())}
 
 
 def stated(paradigms: list[str]) -> dict[str, list[dict]]:
-    """Return what the shipped ones of some paradigms state, by the table of `raw` that it goes to."""
-    known = [load_paradigm(name, None) for name in paradigms if name in shipped_paradigms()]
+    """Return what those of some paradigms that are known here state, by the table of `raw` that it goes to."""
+    known = [load_paradigm(name, None) for name in paradigms if name in paradigm_names()]
     return {
         "paradigms": [row for paradigm in known for row in paradigm.rows()],
         "paradigm_contrasts": [row for paradigm in known for row in paradigm.contrast_rows()],
@@ -211,7 +211,7 @@ OF_PARADIGMS = pa.schema({name: pa.string() for name in ("paradigm", "answer_kin
 
 def options_of_paradigms() -> pa.Table:
     """Return of each shipped paradigm the kind of its answers, and the options where they are a choice."""
-    known = [load_paradigm(name, None) for name in shipped_paradigms()]
+    known = [load_paradigm(name, None) for name in paradigm_names()]
     rows = [
         {
             "paradigm": paradigm.paradigm, "answer_kind": paradigm.answer.kind,
