@@ -240,7 +240,7 @@ orders_told as (
 ),
 
 -- as sure as a decision is, which the ranked techniques of a domain share; over too few LLMs any place is possible, and
--- the place by loss always is, whatever gains are compared with. Ranks count no technique as one, so that without it the
+-- the place by loss always is, whatever gains compare with. Ranks count no technique as one, so that without it the
 -- first place may be one better
 placed as (
     select
