@@ -9,8 +9,9 @@ ANCHORING = "anchoring"  # the paradigm
 CONTROL = "no_technique"
 QUESTION = "study paradigm domain goal measure instrument arm arm_b"  # columns that tell a question
 ANSWERED = "paradigm = 'anchoring' and n_trials > 0"  # rows of `marts.counts`, and what answers to anchors are called
-RESPONSES = """study, llm, domain, vignette, technique, arm as anchor_direction, anchor_value, temperature, row_set,
-    response_source, value as response, n_trials"""
+# an item of anchoring is a case, with a baseline of its own: to these methods a vignette of that name
+RESPONSES = """study, llm, domain, concat_ws('/', vignette, item) as vignette, technique, arm as anchor_direction,
+    anchor_value, temperature, row_set, response_source, value as response, n_trials"""
 SMALLEST_SPREAD_PP = 1  # below it there is no spread to change
 CELL = ["study", "domain", "vignette", "llm", "technique", "anchor_direction", "temperature"]
 

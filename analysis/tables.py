@@ -8,7 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
-MODELS = Path(__file__).resolve().parents[1] / "models"
+_PACKAGES = Path(__file__).resolve().parents[1]
+# what comes with bais beside its Python: a wheel has it in a folder of a package (pyproject.toml)
+SHIPPED = _PACKAGES if (_PACKAGES / "models").is_dir() else _PACKAGES / "bais" / "shipped"
+MODELS = SHIPPED / "models"
 CASTS = {"varchar": str, "double": float, "integer": int, "bigint": int, "boolean": bool}
 NOT_FINITE = (math.inf, -math.inf)  # beside NaN, which equals nothing
 TYPES = {

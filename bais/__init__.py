@@ -7,7 +7,7 @@ def open(path=None):
     Parameters
     ----------
     path : str or Path, optional
-        The file; by default what `BAIS_WAREHOUSE` names, else `data/bais.duckdb` of the checkout.
+        The file; by default what `BAIS_WAREHOUSE` names, else that of the folder of one's own, or of the checkout.
 
     Returns
     -------

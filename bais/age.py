@@ -12,7 +12,8 @@ from pathlib import Path
 import click
 
 from bais.terminal import complain
-from ingest.warehouse import PUBLIC_SCHEMAS, ROOT, connect, printable, some
+from ingest.land.seeds import place_of, seed_file
+from ingest.warehouse import PUBLIC_SCHEMAS, UserError, connect, printable, some
 
 RECORD = "intermediate.nodes"
 MOST_NAMED = 3
@@ -95,16 +96,16 @@ def _has_changed(warehouse, node):
         return False
     if node["kind"] == "source":
         return str(warehouse.execute(f"select count(*) from {node['relation']}").fetchall()[0][0]) != node["content"]
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, UserError):
         # as dbt hashes a seed
-        text = (ROOT / _source_of(node)).read_bytes().decode().strip()
+        text = seed_file(node["relation"].partition(".")[2]).read_bytes().decode().strip()
         return hashlib.sha256(text.encode()).hexdigest() != node["content"]
     return False
 
 
 def _source_of(node):
     """Return what a person changes: a table of `raw`, or the file of a seed."""
-    return node["relation"].replace(".", "/", 1) + ".csv" if node["kind"] == "seed" else node["relation"]
+    return place_of(node["relation"].partition(".")[2]) if node["kind"] == "seed" else node["relation"]
 
 
 def _old(nodes, since):

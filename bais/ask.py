@@ -39,7 +39,16 @@ from bais.warehouse import (
     stream,
 )
 from ingest.land.raw import TABLES
-from ingest.warehouse import UserError, connect, explain, is_of_the_file, printable, warehouse_path
+from ingest.warehouse import (
+    OWN_SCHEMA,
+    PUBLIC_SCHEMAS,
+    UserError,
+    connect,
+    explain,
+    is_of_the_file,
+    printable,
+    warehouse_path,
+)  # fmt: skip
 
 MOST_ROWS = 500
 # at most 25 tables, by what a user asks
@@ -57,6 +66,8 @@ QUESTIONS = {
     ),
     "Does it hold?": ("marts.claim_checks", "claims.claim_trials", "marts.drift", "marts.human_comparisons"),
 }  # fmt: skip
+OWN = "(of your own)"
+LISTED = (*PUBLIC_SCHEMAS, OWN_SCHEMA)
 OTHERS = "(of papers, people, news)"
 NOT_TEXT = "the query is not UTF-8 text"
 SHOWN = (
@@ -227,7 +238,9 @@ def tables(form: str, every: bool, name: str | None) -> None:
 def _list_tables(form, every):
     questions = {table: question for question, answering in QUESTIONS.items() for table in answering}
     with marts() as warehouse:
-        public = {f"{schema}.{name}": first_sentence(comment) for schema, name, comment in public_tables(warehouse)}
+        listed = public_tables(warehouse, LISTED)
+        public = {f"{schema}.{name}": first_sentence(comment) for schema, name, comment in listed}
+        questions |= {f"{schema}.{name}": OWN for schema, name, _ in listed if schema == OWN_SCHEMA}
         others = [table for table in public if table not in questions]
         shown = [table for table in questions if table in public] + (others if every else [])
         rows = [(questions.get(table), table, count(warehouse, *table.split(".", 1)), public[table]) for table in shown]
@@ -247,7 +260,7 @@ def _list_tables(form, every):
 def _describe(table, form):
     with opened() as warehouse:
         public = public_tables(warehouse)
-        described = public + public_tables(warehouse, ("raw",))
+        described = public + public_tables(warehouse, (OWN_SCHEMA, "raw"))
         names = [f"{schema}.{name}" for schema, name, _ in described]
         called = [i for i, name in enumerate(names) if table.lower() in (name.lower(), name.partition(".")[2].lower())]
         if not called:

@@ -1,6 +1,5 @@
 """`bais check`, `accept`, `reject` and `release`: what the gate says of batches, and what people decide."""
 
-import csv
 import re
 from collections import Counter
 from typing import NamedTuple
@@ -14,7 +13,8 @@ from bais.sources import unread_lines
 from bais.terminal import fold, lay_out, pairs, reading_width, say, say_each, say_json, say_rows, working
 from bais.warehouse import is_public, opened, records, refuse_unknown, tables_in
 from bais.withdraw import flagged
-from ingest.warehouse import ROOT, printable
+from ingest.land.seeds import place_of, seed_rows
+from ingest.warehouse import printable
 
 MOST_LINES = 20  # of what is said of all batches
 MOST_NAMED = 3  # batches that failed otherwise than others; lines of further kinds
@@ -54,10 +54,8 @@ OF_BATCHES = {
     ),
 }
 MEND_SOURCE = "mend the source and import it again (with `--source` if the folder is another)"
-# kinds of trials that a line in a file mends
-MENDED_IN = {
-    "new_llm": "seeds/llms.csv", "unknown_technique": "seeds/techniques.csv", "unknown_vignette": "seeds/vignettes.csv"
-}  # fmt: skip
+# kinds of trials that a line in a seed mends
+MENDED_IN = {"new_llm": "llms", "unknown_technique": "techniques", "unknown_vignette": "vignettes"}
 
 OTHERWISE = """
 select study, coalesce(domain, paradigm) as domain, coalesce(llm, 'all') as llm, technique, goal, control, decision
@@ -333,7 +331,7 @@ def _on_mending(kinds):
 def _mend(name):
     """Say what mends a kind that is mended otherwise than trial by trial."""
     if name in MENDED_IN:
-        return f"a line in {MENDED_IN[name]}, then `bais check --all`"
+        return f"a line in {place_of(MENDED_IN[name])}, then `bais check --all`"
     return OF_BATCHES[name][1]
 
 
@@ -428,8 +426,7 @@ def words_of_checks() -> dict[str, str]:
 
 def _flag_reasons():
     """Return the rows of seeds/flag_reasons.csv by their reason."""
-    with (ROOT / "seeds" / "flag_reasons.csv").open(encoding="utf-8", newline="") as lines:
-        return {row["reason"]: row for row in csv.DictReader(lines)}
+    return {row["reason"]: row for row in seed_rows("flag_reasons")}
 
 
 def _waits(verdict):

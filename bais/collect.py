@@ -7,7 +7,8 @@ import click
 from analysis.words.codes import DEFAULT
 from bais.options import PATH, json_option, study_argument, study_to_ask
 from bais.settle import write_study
-from bais.terminal import pairs, say, say_each, say_json, say_rows
+from bais.terminal import fixed, pairs, say, say_each, say_json, say_rows
+from ingest.land.seeds import place_of
 from ingest.run import collect_options
 from ingest.warehouse import UserError, some
 
@@ -89,7 +90,8 @@ def _say_plan(planned):
     say(f"Study {planned['study']}: {planned['description']}{simulated}")
     rule = grid["stopping_rule"]
     more = f", up to {rule['maximum']} where the SD of these exceeds {rule['sd_above']:g}" if "maximum" in rule else ""
-    anchors = [f"{kind} {ends['low']:g} and {ends['high']:g}" for kind, ends in grid["anchors"].items()]
+    anchors = [f"{kind} {_end(ends['low'])} and {_end(ends['high'])}" for kind, ends in grid["anchors"].items()]
+    with_items = [f"{name} with {n:,} item{'' if n == 1 else 's'}" for name, n in grid.get("items", {}).items()]
     temperatures = ["the endpoint's own" if t is None else f"{t:g}" for t in grid["temperatures"]]
     arms, goals = [], []
     for name, paradigm in grid["paradigms"].items():
@@ -103,13 +105,18 @@ def _say_plan(planned):
     cells = planned["cells"]
     judged = cells.get("judgements")
     pace = f"{planned['limits']['concurrency']} calls at a time, {_from_to(planned['seconds_per_call'], True)} s a call"
-    whole = " for the whole study, what is collected already included" if progress["trials"] else ""
-    cost = _from_to(planned["cost_usd"], True)
+    is_begun, left = bool(progress["trials"]), planned["left"]
+
+    def both(what, unit="", has_fraction=False):
+        whole, rest = (_from_to(of[what], has_fraction) for of in (planned, left))
+        unit = unit if whole != UNKNOWN else ""
+        return f"{whole}{unit}{f'; left: {rest}{unit}' if is_begun else ''}"
+
     told = [
-        ("trials", _from_to(planned["trials"])),
-        ("calls", _from_to(planned["calls"])),
-        ("cost", cost if cost == UNKNOWN else f"{cost} USD"),
-        ("hours", f"{_from_to(planned['hours'], True)}{whole} ({pace})"),
+        ("trials", both("trials")),
+        ("calls", both("calls")),
+        ("cost", both("cost_usd", " USD", True)),
+        ("hours", f"{both('hours', has_fraction=True)} ({pace})"),
     ]
     print(pairs(told, indent="  "))
     print()
@@ -121,6 +128,7 @@ def _say_plan(planned):
         ("paradigms", "; ".join(arms)),
         *(("goals", text) for text in goals),
         *((name, ", ".join(grid[name.lower()])) for name in ("LLMs", "vignettes", "techniques")),
+        ("cases", ", ".join(with_items)),
         ("anchors", ", ".join(anchors)),
         ("temperatures", ", ".join(temperatures)),
         ("trials a cell", f"{rule['minimum']}{more}"),
@@ -133,14 +141,15 @@ def _say_plan(planned):
     columns = ("trials", "calls", "tokens_in", "tokens_out", "cost_usd")
     rows = []
     in_all = planned | {"llm": "in all", "cells": sum(planned["cells"].values())}
-    for part in [*planned["techniques"], *planned["llms"], in_all]:
+    rest = [left | {"llm": "left", "cells": None}] if is_begun else []
+    for part in [*planned["techniques"], *planned["llms"], in_all, *rest]:
         ranges = [_from_to(part[column], column == "cost_usd", "\u2013") for column in columns]
-        rows.append([part.get("technique") or part["llm"], f"{part['cells']:,}", *ranges])
+        rows.append([part.get("technique") or part["llm"], fixed(part["cells"], ","), *ranges])
     heads = ["technique, then LLM", "cells", "trials", "calls", "tokens in", "tokens out", "USD"]
-    say_rows("table", heads, rows, right=range(1, 7), spare=(5, 4, 1))
+    say_rows("table", heads, rows, null="", right=range(1, 7), spare=(5, 4, 1))
     print()
     if planned["without_price"]:
-        say(f"No price is known of {', '.join(planned['without_price'])}: add it to seeds/prices.csv.")
+        say(f"No price is known of {', '.join(planned['without_price'])}: add it to {place_of('prices')}.")
     if planned["lacking"]:
         say(f"It cannot be asked yet: {planned['lacking']}.")
     say_each(f"{line}." for line in said_of_beyond(planned["beyond_context"], are_planned=True))
@@ -152,7 +161,7 @@ def _say_plan(planned):
             "give them another text, before you collect."
         )
     say_each(said_of_families(planned["families"]))
-    say(f"Assumed: {planned['assumptions']}. Prices: seeds/prices.csv, with date and source.")
+    say(f"Assumed: {planned['assumptions']}. Prices: {place_of('prices')}, with date and source.")
     again = f", {progress['asked_again']:,} that were asked again" if progress["asked_again"] else ""
     others = f", {progress['trials_of_other_plans']:,} that are none of it" if progress["trials_of_other_plans"] else ""
     say(
@@ -223,6 +232,10 @@ def _held_by(families):
 
 def _counted(n, one, several):
     return f"{n:,} {one if n == 1 else several}"
+
+
+def _end(anchor):
+    return anchor if isinstance(anchor, str) else f"{anchor:g}"
 
 
 def _told_of_judges(judges):

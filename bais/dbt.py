@@ -9,9 +9,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from analysis.claims import OWN
+from bais import project
 from bais.terminal import progress, say
 from ingest.land.vendors import refuse_mistakes
-from ingest.warehouse import FULL, ROOT, UserError, free_bytes, warehouse_path, why_not_written
+from ingest.warehouse import FULL, UserError, free_bytes, home, warehouse_path, why_not_written
 
 RUN = "from dbt.cli.main import cli; cli(prog_name='dbt')"
 # Where dbt keeps notes of its own, and how many: what it builds, and where, hangs on none of these.
@@ -22,19 +24,21 @@ NOTES = ("DBT_TARGET_PATH", "DBT_LOG_PATH", "DBT_LOG_LEVEL_FILE", "DBT_WRITE_JSO
 def environment(more: dict | None = None) -> dict[str, str]:
     """Return the environment of dbt: of the options that it would take from ours, those alone that name its notes."""
     ours = {name: value for name, value in os.environ.items() if name in NOTES or not name.startswith("DBT_")}
-    own = {"DBT_PROFILES_DIR": str(ROOT / "profiles"), "BAIS_WAREHOUSE": str(warehouse_path())}
+    own = {"DBT_PROFILES_DIR": str(project.folder() / "profiles"), "BAIS_WAREHOUSE": str(warehouse_path())}
+    own |= {"BAIS_DEV_WAREHOUSE": str(home() / os.environ.get("BAIS_DEV_WAREHOUSE", "data/bais_dev.duckdb"))}
+    own |= {OWN: os.pathsep.join(map(str, papers))} if (papers := project.papers()) else {}
     return ours | own | (more or {})
 
 
 def notes_folder() -> Path:
     """Return where dbt keeps what it noted of its last run."""
-    return ROOT / (os.environ.get("DBT_TARGET_PATH") or "target")
+    return project.folder() / (os.environ.get("DBT_TARGET_PATH") or "target")
 
 
 def start(*arguments: str, more_environment: dict | None = None, says: str = "--quiet", **how) -> subprocess.Popen:
     """Start dbt, which says no more than what is wrong."""
     command = [sys.executable, "-c", RUN, *says.split(), *arguments]
-    return subprocess.Popen(command, cwd=ROOT, env=environment(more_environment), **how)
+    return subprocess.Popen(command, cwd=project.made(), env=environment(more_environment), **how)
 
 
 def build(*arguments: str, more_environment: dict | None = None, label: str = "") -> int:

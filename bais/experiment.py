@@ -1,7 +1,6 @@
 """`bais run`, `show`, `render` and `analyze`: an experiment as one piece, from its prompts to a grounded report."""
 
 import contextlib
-import csv
 import json
 import sys
 from collections.abc import Callable
@@ -13,7 +12,8 @@ import click
 from bais import texts
 from bais.options import PATH, WholeNumber, json_option, shipped_experiment_or_file, study_argument
 from bais.terminal import complain
-from ingest.warehouse import ROOT, UserError, printable
+from ingest.land.seeds import seed_rows
+from ingest.warehouse import UserError, printable
 
 SIMULATED_NOTE = (
     "> **SIMULATED**: no LLM was asked. A simulated respondent answered, and a template wrote this report.\n\n"
@@ -142,8 +142,7 @@ def analysis_of(study, config: dict, lines: list[dict], seed: int) -> dict:
     from analysis.papers.experiment import analyze
     from ingest.ask.experiment import definition
 
-    with open(ROOT / "seeds" / "human_baselines.csv", encoding="utf-8", newline="") as file:
-        human = next((row for row in csv.DictReader(file) if row["experiment"] == study.study), None)
+    human = next((row for row in seed_rows("human_baselines") if row["experiment"] == study.study), None)
     return analyze(definition(study), config, lines, human, seed=seed)
 
 
@@ -303,6 +302,8 @@ def render(
     design = Design(definition)
     vignette = _chosen(vignette, list(design.vignettes), "vignette")
     paradigm = design.paradigm_of(vignette) if design.paradigms else None
+    items = [entry.item for entry in design.paradigm_of(vignette).all_items]
+    item = _chosen(item, items, "item") if items or item else None
     if paradigm:
         arm = _chosen(arm, paradigm.arms, "arm")
         if condition is not None:
@@ -311,10 +312,8 @@ def render(
             why = "has an anchor of its own" if arm in paradigm.anchors else "has no anchor"
             raise UserError(f"arm {arm} {why}: leave --anchor away")
         direction, value = "none", anchor
-        items = [entry.item for entry in paradigm.all_items]
-        item = _chosen(item, items, "item") if items or item else None
-    elif arm or item:
-        raise UserError("--arm and --item are for a study that names a paradigm")
+    elif arm:
+        raise UserError("--arm is for a study that names a paradigm")
     else:
         direction, value = _condition(definition, condition, anchor)
     if value is None and technique is None and not paradigm:

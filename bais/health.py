@@ -8,7 +8,17 @@ from pathlib import Path
 from shutil import which
 from typing import NamedTuple
 
-from ingest.warehouse import PUBLIC_SCHEMAS, ROOT, UserError, free_bytes, some, warehouse_path
+from ingest.warehouse import (
+    IS_CHECKOUT,
+    PUBLIC_SCHEMAS,
+    ROOT,
+    UserError,
+    free_bytes,
+    home,
+    own_folder,
+    some,
+    warehouse_path,
+)
 
 OK, NOTE, WARNING, MISSING = "ok", "note", "warning", "missing"
 OLDEST_PYTHON = (3, 11)
@@ -38,9 +48,11 @@ def _here(what, text, state, otherwise, mend):
 
 def findings() -> Iterator[Finding]:
     """Look at everything, one after the other."""
-    for look in (
-        _python, _packages, _programs, _profile, _warehouse, _disk, _spool, _keys, _codex, _optional, _archive,
-    ):  # fmt: skip
+    own = own_folder()
+    of_checkout = (_packages, _programs, _profile) if IS_CHECKOUT else ()
+    of_warehouse = (_warehouse, _disk, _spool) if own or IS_CHECKOUT or os.environ.get("BAIS_WAREHOUSE") else ()
+    of_folder = (_own_folder,) if own or not IS_CHECKOUT else ()
+    for look in (_python, *of_checkout, *of_folder, *of_warehouse, _keys, _codex, _optional, _archive):
         yield from starmap(Finding, look())
 
 
@@ -88,6 +100,45 @@ def locked_versions(text: str) -> dict[str, str]:
         if not requirement.marker or requirement.marker.evaluate():
             locked[canonicalize_name(requirement.name)] = next(iter(requirement.specifier)).version
     return locked
+
+
+def _own_folder():
+    """Look at a folder of one's own: what it adds to what comes with bais, and what it takes the place of."""
+    from bais import project
+    from ingest.land.seeds import own_files
+
+    try:
+        own = home()
+        project.made()
+    except UserError as error:
+        yield MISSING, "folder", str(error)
+        return
+    yield OK, "folder", str(own)
+    yield OK, "pages", str(ROOT / "docs" / "README.md")
+    for what, added, replaced in _own_parts(own):
+        told = ((added, "more"), (replaced, "in place of bais's"))
+        if said := [f"{len(names)} {how} ({some(names, MOST_NAMED)})" for names, how in told if names]:
+            yield NOTE if replaced else OK, what, "; ".join(said)
+    for path in sorted({*own.glob("*.csv")} - {*own_files(own).values()}):
+        yield NOTE, path.name, "nothing reads it: it is not called like a seed that takes rows of one's own"
+
+
+def _own_parts(own):
+    """Yield each part of a folder of one's own with the names that it adds to those of bais, and those it replaces."""
+    from bais import project
+    from ingest.land.seeds import key_in_words, merged, own_files
+    from ingest.paradigms import paradigm
+    from ingest.studies import study
+
+    for name, path in own_files(own).items():
+        rows = merged(name, path)
+        yield path.name, [*map(key_in_words, rows.added)], [*map(key_in_words, rows.replaced)]
+    for room, shipped in (("studies", study.FOLDER), ("paradigms", paradigm.FOLDER)):
+        names = sorted(path.stem for path in (own / room).glob("*.y*ml"))
+        there = {path.stem for path in shipped.glob("*.yaml")}
+        yield room, [name for name in names if name not in there], [name for name in names if name in there]
+    yield "models", [path.stem for path in project.own_models(own)], []
+    yield "claims", [path.name for path in project.papers()], []
 
 
 def _programs():
@@ -172,9 +223,9 @@ def _nearest(folder):
 
 def _spool():
     from ingest.ask.spool import read_state, spool_folder
-    from ingest.studies.study import shipped_studies
+    from ingest.studies.study import named_studies
 
-    shipped = shipped_studies()
+    shipped = named_studies()
     folder = spool_folder("any").parent
     if not os.access(_nearest(folder), os.W_OK):
         yield MISSING, "spool", f"{folder} cannot be written", "paid answers go there: change its permissions"
@@ -205,13 +256,13 @@ def _keys():
 
 
 def _codex():
-    from ingest.providers.codex import codex_command
+    from ingest.providers.codex import codex_command, installation
 
     try:
         yield OK, "codex", codex_command()
     except UserError:
         has_npm = which("npm") and which("node")
-        mend = f"run `npm install` in {ROOT}" if has_npm else "install node and npm, then run `npm install`"
+        mend = f"run {installation()}" if has_npm else "install node and npm, then run `npm install`"
         yield NOTE, "codex", "not here; `bais run` without --model would ask it", mend
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 
-from analysis.claims import own_folders
 from bais.options import PATH, json_option, refuse_together, strict
 from bais.terminal import complain, fixed, pairs, say, say_each, say_json
 from ingest.warehouse import connect, parquet_folder, printable, warehouse_path
@@ -29,7 +28,9 @@ def build(ctx: click.Context, as_of: str | None, to: Path | None, force: bool, e
         ("--as-of VERSION and --to FILE go together", (as_of is None) != (to is None)),
         ("--force replaces the file of --to, and none is named", force and to is None),
     )
-    if own := own_folders():
+    from bais.project import papers
+
+    if own := papers():
         from bais.papers import refuse_what_is_wrong
 
         refuse_what_is_wrong(*own)

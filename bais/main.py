@@ -17,6 +17,7 @@ COMMANDS = {
     "Collect": {
         "plan": ("collect", "say what a study will ask and cost, before anything is asked"),
         "collect": ("collect", "ask the LLMs of a study what is still missing, and load the answers"),
+        "read": ("read", "say what would be read in a reply, and why or how, before anything is asked"),
         "score": ("score", "score what an LLM on this machine would answer, in log-probabilities, and load it"),
         "measure": ("measure", "measure how alike answers are to parts of the texts that they retell, and load it"),
         "run": ("experiment", "put an experiment to an LLM, analyse it and have its report written"),
@@ -59,6 +60,7 @@ COMMANDS = {
         "docs": ("write", "build dbt's documentation of the tables: one page, which needs no network"),
     },
     "Machine": {
+        "init": ("init", "make a folder of your own: studies, LLMs, prices, techniques, models, answers"),
         "build": ("machine", "derive and test every table with dbt; takes the arguments of `dbt build`"),
         "doctor": ("machine", "say what is missing on this machine, and how to mend it"),
         "completion": ("machine", "print a script that completes `bais` in a shell"),
@@ -70,7 +72,8 @@ SUMMARIES = {name: summary for group in COMMANDS.values() for name, (_, summary)
 EXIT_CODES = """
 exit codes: 0 done, 1 dbt found a failure (or --strict did), 2 bad usage or nothing usable, 3 imported with lines
 quarantined, 4 an LLM or the news could not be asked, 5 a report holds what its analysis does not, 6 the gate failed a
-batch, 130 interrupted, all kept. The warehouse is data/bais.duckdb of the checkout, or what BAIS_WAREHOUSE names.
+batch, 130 interrupted, all kept. The warehouse is data/bais.duckdb of your own folder, or else of the checkout, or what
+BAIS_WAREHOUSE names.
 """
 
 

@@ -16,9 +16,9 @@ def study_argument(help: str, required: bool = True):
 
 
 def _shipped_or_file(ctx, parameter, incomplete):
-    from ingest.studies.study import shipped_studies
+    from ingest.studies.study import named_studies
 
-    return _named_or_file(shipped_studies(), incomplete)
+    return _named_or_file(named_studies(), incomplete)
 
 
 def shipped_experiment_or_file(ctx, parameter, incomplete) -> list[CompletionItem]:

@@ -21,7 +21,7 @@ COLUMNS = {
 @click.command()
 @click.argument("archive", metavar="ARCHIVE", type=PATH, help="a file of trials, or a folder")
 @click.option("--format", "form", type=click.Choice(formats()), help="their format, as of `bais import`")
-@click.option("--map", "mapping", metavar="FILE", type=PATH, help="which field is what, as of `bais import`")
+@click.option("--map", "mapping", metavar="FILE", type=PATH, help="the SELECT that makes trials, as of `bais import`")
 @click.option("--study", "of_study", metavar="S", help="the study they belong to, as of `bais import`")
 @click.option("--plant", "names", multiple=True, type=click.Choice(list(ERRORS)), help="only this, again for each")
 @click.option("--llm", "llms", multiple=True, metavar="L", help="among the trials of this LLM, again for each")
@@ -36,13 +36,14 @@ def rehearse(
 
     The archive is imported into a temporary warehouse; neither its files nor your warehouse change.
     """
+    from ingest.bring.mapping import Given
     from ingest.land.versions import Version
 
     rows = []
     with tempfile.TemporaryDirectory(prefix="bais-rehearsal-") as folder, worded(), progress("planted") as show:
         path = Path(folder) / "rehearsal.duckdb"
         with warehouse_at(path):
-            land_folder(archive, form, mapping, of_study, Version())
+            land_folder(archive, form, Given(mapping), of_study, Version())
         rehearsal = Rehearsal(path)
         plans = [
             (name, llm, seed)

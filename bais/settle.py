@@ -11,6 +11,7 @@ from analysis.words.vendors import on_unlisted
 from bais.places import asked_places, goals_of, places_meant
 from bais.texts import refuse_existing, write_new
 from bais.warehouse import marts, records, refuse_unknown, unaliased, values, vendors_of
+from ingest.land.seeds import place_of
 from ingest.warehouse import UserError, printable
 
 QUANTITIES = ("needed_vendors", "needed_llms", "needed_items", "needed_trials")  # in the order in which they are bought
@@ -39,7 +40,9 @@ where study = $study and definition is not null order by ordinal desc limit 1
 """
 ITEMS = """
 select items.* from raw.items as items
-semi join (from marts.trials where study = $study and paradigm = $paradigm) as trials using (study, item)
+semi join (
+    from marts.trials where study = $study and paradigm = $paradigm and vignette = coalesce($vignette, vignette)
+) as trials using (study, item)
 qualify row_number() over (partition by item order by items.ordinal desc) = 1 order by item
 """
 # Where the archive does not say by which rule, what the anchors came to.
@@ -114,7 +117,7 @@ def write_study(
     if n_vendors and not added:
         raise UserError(
             f"LLMs of {n_vendors} more vendor{'s' * (n_vendors > 1)} would settle {question.what(way)}, and "
-            "seeds/llms.csv has none that was not asked: name them with --llm vendor/name"
+            f"{place_of('llms')} has none that was not asked: name them with --llm vendor/name"
         )
     had = {entry["llm"] for entry in content.get("llms", [])}
     content["llms"] = [*content.get("llms", []), *(llm for llm in added if llm not in had)]
@@ -268,6 +271,10 @@ def _as_it_was_asked(warehouse, question):
     content["techniques"] = [_short(entry, "technique", shipped("techniques")) for entry in content["techniques"]]
     if "paradigm" in content:
         return _with_its_paradigms(warehouse, question.place["study"], content)
+    for entry in content["vignettes"]:
+        if "items" in entry:
+            of_place = {name: question.place[name] for name in ("study", "paradigm")}
+            entry["items"] = _items(warehouse, entry["items"], of_place | {"vignette": entry["vignette"]})
     content["vignettes"] = [_short(entry, "vignette", shipped("vignettes")) for entry in content["vignettes"]]
     return content
 
@@ -284,7 +291,6 @@ def _with_its_paradigms(warehouse, study, content):
 
 def _put_in(warehouse, study, paradigm, vignettes):
     """Put its vignettes and items into a paradigm."""
-    from ingest.paradigms.items import SAID
     from ingest.paradigms.paradigm import ParadigmVignette, Treatment
 
     paradigm["vignettes"] = [
@@ -298,16 +304,23 @@ def _put_in(warehouse, study, paradigm, vignettes):
         for entry in vignettes
     ]
     if given := paradigm.get("items"):
-        given = {key: given[key] for key in ("id", "fields", "source", "licence", *SAID) if key in given}
-        of_item = {key: given[key] for key in SAID if key in given}
-        items = records(warehouse, ITEMS, {"study": study, "paradigm": paradigm["paradigm"]})
-        rows = [
-            {given["id"]: row["item"]}
-            | json.loads(row["fields"])
-            | {of_item[key]: str(row[key]) for key in of_item if row[key] is not None}
-            for row in items
-        ]
-        paradigm["items"] = given | {"rows": rows}
+        of_all = {"study": study, "paradigm": paradigm["paradigm"], "vignette": None}
+        paradigm["items"] = _items(warehouse, given, of_all)
+
+
+def _items(warehouse, given, asked):
+    """Return items as a file says them, written out as they were asked of a paradigm, or of one vignette of it."""
+    from ingest.paradigms.items import SAID
+
+    given = {key: given[key] for key in ("id", "fields", "source", "licence", *SAID) if key in given}
+    of_item = {key: given[key] for key in SAID if key in given}
+    rows = [
+        {given["id"]: row["item"]}
+        | json.loads(row["fields"])
+        | {of_item[key]: str(row[key]) for key in of_item if row[key] is not None}
+        for row in records(warehouse, ITEMS, asked)
+    ]
+    return given | {"rows": rows}
 
 
 def _short(entry, key, entries):
@@ -331,7 +344,7 @@ def _anchors(rows, multiples):
 
 
 def _cost(question, way, content):
-    """Say what the LLMs that are to be asked cost, each as much as one of seeds/prices.csv on average."""
+    """Say what the LLMs that are to be asked cost, each as much as one with a price on average."""
     from ingest.ask.collector import read_prices
     from ingest.ask.plan import plan_of
     from ingest.studies.study import parse_study

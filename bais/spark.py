@@ -11,11 +11,11 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from bais import age, dbt
+from bais import age, dbt, project
 from bais.terminal import complain, say
 from bais.warehouse import values
 from ingest.land.folder import files_of
-from ingest.warehouse import ROOT, UserError, connect, explain, parquet_folder, quoted, transaction
+from ingest.warehouse import UserError, connect, explain, parquet_folder, quoted, transaction
 
 SELECTOR, BEFORE, AFTER = "spark", "spark_inputs", "beside_spark"  # of selectors.yml
 UNIT_TESTS = ("--exclude-resource-type", "unit_test")
@@ -157,7 +157,7 @@ def _on_spark(label, folder, is_tested, variables):
     command = [sys.executable, "-m", "bais.on_spark", schema, str(folder / INPUTS), json.dumps(arguments)]
     log = folder.parent / "spark.log"
     with open(log, "wb") as file:
-        code = dbt.ended(subprocess.Popen(command, cwd=ROOT, env=dbt.environment(own), stderr=file))
+        code = dbt.ended(subprocess.Popen(command, cwd=project.made(), env=dbt.environment(own), stderr=file))
     if code:
         say(f"what Spark itself said is in {log}")
     return results.ended(code, f"{label}: ")

@@ -10,15 +10,15 @@ import os
 import re
 from pathlib import Path
 
-from analysis.claims import own_folders
 from analysis.provenance import hash_of_files, library_versions
-from bais import age
+from bais import age, project
 from bais.terminal import fixed
 from ingest.land.folder import folder_of
 from ingest.land.raw import TABLES
-from ingest.warehouse import ROOT, UserError, connect, explain, printable, warehouse_path
+from ingest.warehouse import PACKAGES, ROOT, UserError, connect, explain, printable, warehouse_path
 
-SOURCES = ("models", "macros", "seeds", "claims", "analysis", "tests/models", "dbt_project.yml", "profiles")
+SOURCES = ("models", "macros", "seeds", "tests/models", "dbt_project.yml", "profiles")  # of the dbt project
+OF_BAIS = (ROOT / "claims", PACKAGES / "analysis")
 SETTING = re.compile(r"env_var\(\s*['\"](\w+)")
 WHERE_IT_IS_BUILT = {"BAIS_WAREHOUSE", "BAIS_DEV_WAREHOUSE"}
 DERIVED = """
@@ -34,11 +34,11 @@ RECORD = "intermediate.last_build"
 
 def source() -> str:
     """Return what a build hangs on beside the warehouse: files, libraries, and the settings that files name."""
-    files = [*(ROOT / name for name in SOURCES), *own_folders()]
-    naming = (ROOT / "dbt_project.yml", *(ROOT / "models").rglob("*.yml"), *(ROOT / "profiles").glob("*.yml"))
+    of_dbt, own = [project.made() / name for name in SOURCES], project.sources()
+    naming = (path for of in (*of_dbt, *own) for path in (of, *of.rglob("*.yml")) if path.suffix == ".yml")
     names = {name for path in naming for name in SETTING.findall(path.read_text(encoding="utf-8"))}
     settings = sorted((name, os.environ.get(name)) for name in names - WHERE_IT_IS_BUILT)
-    return json.dumps([hash_of_files(*files), library_versions(), settings])
+    return json.dumps([hash_of_files(*of_dbt, *OF_BAIS, *own), library_versions(), settings])
 
 
 def keep(path: Path, of_source: str, since: int) -> None:

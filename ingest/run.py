@@ -8,6 +8,7 @@ python ingest/run.py --download       the public archive of document A, fetched 
 
 import contextlib
 import functools
+import re
 import sys
 import time
 from collections import Counter
@@ -20,10 +21,12 @@ if __package__ in (None, ""):
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from ingest.archives import archive_of, formats
+from ingest.bring.columns import TIMEOUT_S
+from ingest.land.seeds import place_of
 from ingest.warehouse import (
-    ROOT,
     UserError,
     explain,
+    home,
     is_of_the_file,
     listed,
     patiently,
@@ -33,7 +36,7 @@ from ingest.warehouse import (
 )
 
 DEFAULT_STUDY = "simulated"
-ARCHIVE = ROOT / "data" / "archives" / "voder-bais"
+ARCHIVE = Path("data", "archives", "voder-bais")  # of the folder that answers are kept in
 
 
 class GivenPath(click.Path):
@@ -47,6 +50,25 @@ class GivenPath(click.Path):
 
 
 PATH = GivenPath(path_type=Path)
+
+
+class BesideFile(click.ParamType):
+    """A table under a name, `NAME=FILE`."""
+
+    name = "table"
+
+    def convert(self, value, param, ctx) -> tuple[str, Path]:
+        """Take the name and the file apart."""
+        name, _, file = value.partition("=")
+        if not (re.fullmatch(r"[a-z_][a-z0-9_]*", name) and file) or name in ("source", "yielded"):
+            raise UserError(
+                f"--with {printable(value)}: give a name of lower-case letters, digits and _, other than source, and a "
+                "file, such as --with models=models.csv"
+            )
+        return name, Path(file)
+
+
+BESIDE = BesideFile()
 
 
 def amount(text: str) -> float:
@@ -70,9 +92,20 @@ import_options = options_of(
     ),
     click.option(
         "--map", "mapping", metavar="FILE", type=PATH,
-        help="which field is what, for logs of other tools (docs/importing.md)",
+        help="a SELECT that makes trials of any table; `new` writes one to fill in (docs/importing.md)",
     ),
-    click.option("--study", "of_study", metavar="S", help="the study they belong to, for logs of other tools"),
+    click.option(
+        "--with", "beside", metavar="NAME=FILE", type=BESIDE, multiple=True,
+        help="another table that the SELECT may name (may be repeated)",
+    ),
+    click.option(
+        "--timeout", "timeout_s", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True), default=TIMEOUT_S,
+        show_default=True, help="end a SELECT that is not done by then",
+    ),
+    click.option(
+        "--study", "of_study", metavar="S",
+        help="the study they belong to (default: as they say, else as the file or folder is called)",
+    ),
     click.option(
         "--download", metavar="[DIR]", type=PATH, is_flag=False, flag_value=ARCHIVE,
         help="fetch document A's public archive into DIR (default: data/archives/voder-bais), verify and import it",
@@ -117,6 +150,10 @@ collect_options = options_of(
         "--new-anchors", is_flag=True,
         help="derive anchors anew where somebody has mended the baseline since, and ask with these",
     ),
+    click.option(
+        "--pilot", type=click.IntRange(min=1), metavar="N",
+        help="ask N of each cell and show what was read; kept apart from the study, and freezes nothing",
+    ),
     click.option("--strict", is_flag=True, help="exit 1 if any planned trial is missing or has failed"),
 )  # fmt: skip
 
@@ -127,14 +164,14 @@ collect_options = options_of(
 @import_options
 @collect_options
 def land(
-    study: str | None, archive: Path | None, form: str | None, mapping: Path | None, of_study: str | None,
-    download: Path | None, source_name: str | None, label: str | None, complete: bool, older: bool, to: Path | None,
-    **limits,
+    study: str | None, archive: Path | None, form: str | None, mapping: Path | None,
+    beside: tuple[tuple[str, Path], ...], timeout_s: float, of_study: str | None, download: Path | None,
+    source_name: str | None, label: str | None, complete: bool, older: bool, to: Path | None, **limits,
 ) -> int:  # fmt: skip
     """Land what the arguments ask for."""
     if archive or download:
         options = {"source_name": source_name, "label": label, "complete": complete, "older": older, "to": to}
-        return land_archive(archive, form, mapping, of_study, download, **options)
+        return land_archive(archive, form, mapping, beside, timeout_s, of_study, download, **options)
     if to:
         raise click.UsageError("--to goes with --archive or --download")
     with worded():
@@ -181,13 +218,17 @@ def worded():
 
 
 def land_archive(
-    archive: Path | None, form: str | None, mapping: Path | None, study: str | None, download: Path | None,
-    *, source_name: str | None, label: str | None, complete: bool, older: bool, to: Path | None,
+    archive: Path | None, form: str | None, mapping: Path | None, beside: tuple[tuple[str, Path], ...],
+    timeout_s: float, study: str | None, download: Path | None, *, source_name: str | None, label: str | None,
+    complete: bool, older: bool, to: Path | None,
 ) -> int:  # fmt: skip
     """Land recorded trials, those of a public archive after they were fetched, and return the exit code."""
+    from ingest.bring.mapping import NEW, Given
+    from ingest.bring.new import new_mapping
     from ingest.land.load import landing_in
     from ingest.land.versions import Version
 
+    given = Given(mapping, beside, timeout_s)
     version = Version(source_name, label, complete, older)
     if complete and older:
         raise UserError(
@@ -200,23 +241,32 @@ def land_archive(
             from ingest.bring.download import download as fetch
 
             with progress_bar("fetching the archive") as on_bytes:
-                archive = fetch(download, on_bytes=on_bytes)
+                archive = fetch(home() / ARCHIVE if download == ARCHIVE else download, on_bytes=on_bytes)
             version = replace(version, label=version.label or COMMIT[:7], gives_way=True)
+        if mapping == Path(NEW):
+            print(new_mapping(archive, form, given))
+            return 0
         with landing_in(to):
-            exit_code = import_folder(archive, form, mapping, study, version)
+            exit_code = import_folder(archive, form, given, study, version)
             print_measured()
         return exit_code
 
 
 def collect_study(
     name: str, *, max_cost: float | None, max_calls: int | None, ask_again: list[str], orphan: bool,
-    keep: bool | None, new_anchors: bool, strict: bool, loads: bool = True,
+    keep: bool | None, new_anchors: bool, strict: bool, pilot: int | None = None, loads: bool = True,
 ) -> int:  # fmt: skip
     """Collect what is missing of a study, load it, print the summary, and return the exit code."""
     from ingest.ask.collector import collect
     from ingest.studies.study import load_study
 
     study = load_study(name)
+    if pilot:
+        if ask_again or orphan or keep is not None or new_anchors:
+            raise UserError(
+                "--ask-again, --orphan, --keep and --new-anchors are of the study, and no pilot is part of it"
+            )
+        return ask_pilot(study, pilot, strict, max_cost_usd=max_cost, max_calls=max_calls)
     orphaned, kept = agreed_orphans(study, orphan, keep)
     with shown_progress() as on_progress:
         outcome = collect(
@@ -239,6 +289,33 @@ def collect_study(
     print(unparsed)
     short_of = (outcome.n_left, outcome.no_anchors, outcome.doubts, outcome.statuses["failed"], outcome.stopped_llms)
     return outcome.exit_code or gate or (1 if strict and any(short_of) else 0)
+
+
+def ask_pilot(study, n: int, strict: bool, **limits) -> int:
+    """Ask a few trials of each cell of a study, show what came back and what was read, and return the exit code."""
+    from ingest.ask.pilot import Pilot
+    from ingest.ask.plan import sums_of
+
+    pilot = Pilot(study, n)
+    sums = sums_of(pilot.study)
+    trials, calls, cost = (_ends(sums[what]) for what in ("trials", "calls", "cost_usd"))
+    print(f"a pilot of {trials} trials, {calls} calls, {cost} USD", file=sys.stderr)
+    with shown_progress() as on_progress:
+        outcome = pilot.ask(on_progress=on_progress, **limits)
+    for line in pilot.told():
+        print(line)
+    print(render_outcome(pilot.study, outcome))
+    print(
+        f"A pilot is no part of the study: {printable(pilot.path)} holds it, nothing of it is loaded or counted, and "
+        "no family of decisions is frozen. Asked again as it is it costs nothing; a changed study is asked anew."
+    )
+    short_of = (outcome.n_left, outcome.no_anchors, outcome.doubts, outcome.statuses["failed"], outcome.stopped_llms)
+    return outcome.exit_code or (1 if strict and any(short_of) else 0)
+
+
+def _ends(ends):
+    """Write a low and a high number, or one where they are the same."""
+    return "unknown" if None in ends.values() else " to ".join(dict.fromkeys(f"{end:,.6g}" for end in ends.values()))
 
 
 def render_unparsed(study) -> str:
@@ -417,26 +494,27 @@ def _duration(seconds):
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def import_folder(folder, form, mapping, study, version):
+def import_folder(folder, form, given, study, version):
     """Import recorded trials, audit them, and return the exit code."""
-    report, exit_code = land_folder(folder, form, mapping, study, version)
+    report, exit_code = land_folder(folder, form, given, study, version)
     print(report)
     return pass_gate() or exit_code
 
 
-def land_folder(folder, form, mapping, study, version) -> tuple[str, int]:
+def land_folder(folder, form, given, study, version) -> tuple[str, int]:
     """Land recorded trials of a format, or of the one that they are recognised by; say what came of it."""
     from ingest.bring.importer import import_archive
     from ingest.bring.mapping import mapped
     from ingest.bring.recognition import of_one_study, recognised
 
-    archive = mapped(archive_of(form) if form else recognised(folder, is_mapped=mapping is not None), mapping, study)
+    archive = archive_of(form) if form else recognised(folder, is_mapped=given.path is not None)
+    archive = mapped(archive, folder, given, study)
     if archive.is_study_the_kind:
         archive = of_one_study(archive, folder, study)
     if archive.take:
         return archive.take(folder, version, archive)
     with progress_bar(f"reading {printable(folder)}") as on_bytes:
-        summary = import_archive(folder, archive, on_bytes, version)
+        summary = import_archive(folder, archive, on_bytes, version, given)
     return render(summary), summary.exit_code
 
 
@@ -514,6 +592,7 @@ def progress_bar(title):
 def render(summary) -> str:
     """Write the summary of an import for a terminal."""
     lines = [f"{summary.folder}: {summary.n_files:,} files"]
+    lines += _rows(summary.n_rows)
     for kind, n in sorted(summary.rows.items()):
         lines.append(f"  {kind:<18}{summary.files[kind]:>6,} files {n:>10,} trials")
     lines.append(f"  {'together':<18}{'':>12} {summary.rows.total():>10,} trials")
@@ -529,17 +608,21 @@ def render(summary) -> str:
         lines.append(f"  quarantined: {len(summary.quarantined):,} (table raw.quarantined_lines){more}")
         lines += listed(f"{file}{f':{number}' if number else ''}: {why}" for file, number, why in summary.quarantined)
     for what, unknown, seed in (
-        ("LLM ids", summary.unknown_llms, "seeds/llms.csv or seeds/llm_aliases.csv"),
-        ("vignettes", summary.unknown_vignettes, "seeds/vignettes.csv"),
-        ("techniques", summary.unknown_techniques, "seeds/techniques.csv"),
+        ("LLM ids", summary.unknown_llms, f"{place_of('llms')} or {place_of('llm_aliases')}"),
+        ("vignettes", summary.unknown_vignettes, place_of("vignettes")),
+        ("techniques", summary.unknown_techniques, place_of("techniques")),
+        ("paradigms", summary.unknown_paradigms, None),
     ):
         if unknown:
             named = some([f"{name} ({n:,} trials)" for name, n in unknown.most_common()])
-            lines.append(f"  unknown {what}, loaded under their own names: {named}; add them to {seed}")
+            to_do = (
+                f"add them to {seed}" if seed else "nothing is measured of their answers (docs/how-to/add-a-bias.md)"
+            )
+            lines.append(f"  unknown {what}, loaded under their own names: {named}; {to_do}")
     if summary.unlisted_llms:
         lines.append(
             f"  of unknown vendors: {some(summary.unlisted_llms)}; they count together as one vendor until "
-            "seeds/llms.csv says who made each (docs/how-to/add-an-llm.md), and a decision about other LLMs needs "
+            f"{place_of('llms')} says who made each (docs/how-to/add-an-llm.md), and a decision about other LLMs needs "
             "five vendors"
         )
     lines.append(
@@ -559,6 +642,20 @@ def render(summary) -> str:
         (summary.n_gone, _fate_of_gone(summary)),
     )
     return "\n".join([*lines, *(f"  {fate}" for n, fate in fates if n and not summary.is_older)])
+
+
+def _rows(n_of_files) -> list[str]:
+    """Say how many rows the files of a table hold, and how many a mapping makes of each that it changes."""
+    if not n_of_files:
+        return []
+    n_rows, n_yielded = (sum(numbers) for numbers in zip(*n_of_files.values(), strict=True))
+    others = sorted(
+        (yielded - rows, file, f"{file}: {rows:,} rows, of which the mapping makes {yielded:,}")
+        for file, (rows, yielded) in n_of_files.items()
+        if rows != yielded
+    )
+    told = f"of which the mapping makes {n_yielded:,}" if others else "each of them taken"
+    return [f"  {n_rows:,} rows in {len(n_of_files):,} files, {told}", *listed(line for *_, line in others)]
 
 
 def _fate_of_gone(summary) -> str:

@@ -1,4 +1,4 @@
-"""Where the warehouse is, how to open it, and what to say when that fails."""
+"""Where bais, a folder of one's own and its warehouse are, how to open that, and what to say when it fails."""
 
 import contextlib
 import functools
@@ -11,7 +11,13 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = Path(__file__).resolve().parent.parent
+IS_CHECKOUT = (PACKAGES / "dbt_project.yml").is_file()
+# What comes with bais beside its Python: a wheel has it in a folder of the package (pyproject.toml).
+ROOT = PACKAGES if IS_CHECKOUT else PACKAGES / "bais" / "shipped"
+SETTINGS = "bais.toml"  # makes a folder one of a user's own
+WORK = ".bais"  # in such a folder, what bais makes anew whenever it needs it
+WAREHOUSE = "data/bais.duckdb"
 # In a Python that runs no file (`python -c`) DuckDB prints on stdout how far a slow query is, between what we print.
 # With `projection_pullup` its version 2.0.0 forgets a limit over a left join of which the other side is found empty.
 SESSION = (
@@ -26,8 +32,11 @@ LOCK_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)
 
 
 PUBLIC_SCHEMAS = ("marts", "inference", "papers", "people", "content", "claims")
+OWN_SCHEMA = "own"  # of models in a folder of one's own
 # As the name of a file it would be that of a database, and `raw.trials` could be a table of either.
-NAMES_TAKEN = {"main", "temp", "system", "landing", "raw", "seeds", "staging", "intermediate", *PUBLIC_SCHEMAS}
+NAMES_TAKEN = {
+    "main", "temp", "system", "landing", "raw", "seeds", "staging", "intermediate", OWN_SCHEMA, *PUBLIC_SCHEMAS,
+}  # fmt: skip
 MANIFEST = "manifest.json"  # of a folder in which a warehouse keeps trials (ingest/land/folder.py)
 GONE = re.compile(r'No files found that match the pattern "(?P<file>.*)"')
 PUT_BACK = "put the folder back; if you moved it, import anything with --to and its new name"
@@ -46,12 +55,51 @@ class UserError(Exception):
         self.exit_code = exit_code
 
 
+def own_folder() -> Path | None:
+    """Return the folder of one's own that this is in: the nearest one, going up, with a `bais.toml`."""
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:
+        raise UserError("the folder that bais was started in is gone: change into one that is there") from None
+    while not os.path.isfile(os.path.join(here, SETTINGS)):  # without a Path for each: this is asked often
+        above = os.path.dirname(here)
+        if above == here:
+            return None
+        here = above
+    return Path(here)
+
+
+def home() -> Path:
+    """Return the folder that answers and tables are kept in: one's own, else the checkout."""
+    if folder := own_folder():
+        return folder
+    if IS_CHECKOUT:
+        return ROOT
+    raise UserError(f"there is no {SETTINGS} here or above: `bais init NAME` makes a folder with one; change into it")
+
+
+def _warehouse_named(folder):
+    """Return the warehouse that the `bais.toml` of a folder names, if it has one and names any."""
+    import tomllib
+
+    path = folder / SETTINGS
+    try:
+        settings = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except (tomllib.TOMLDecodeError, UnicodeError) as error:
+        raise UserError(f"{printable(path)} is not TOML: {printable(error)}") from None
+    if unknown := sorted(settings.keys() - {"warehouse"}):
+        raise UserError(f"{printable(path)}: {printable(unknown[0])}: there is no such key, only warehouse")
+    if not isinstance(named := settings.get("warehouse", WAREHOUSE), str) or not named:
+        raise UserError(f'{printable(path)}: warehouse should be a path in quotes, such as "{WAREHOUSE}"')
+    return folder / Path(named).expanduser()
+
+
 def warehouse_path():
-    """Return the DuckDB file: `BAIS_WAREHOUSE`, else `data/bais.duckdb` of this checkout.
+    """Return the DuckDB file: `BAIS_WAREHOUSE`, else what `bais.toml` names, else `data/bais.duckdb` of `home`.
 
     A relative `BAIS_WAREHOUSE` is resolved as dbt resolves it, from the working directory.
     """
-    path = Path(os.environ.get("BAIS_WAREHOUSE") or ROOT / "data" / "bais.duckdb").absolute()
+    path = Path(os.environ.get("BAIS_WAREHOUSE") or _warehouse_named(home())).absolute()
     if path.name.partition(".")[0].lower() in NAMES_TAKEN:
         raise UserError(
             f"a warehouse cannot be called {printable(path.name)}, as DuckDB or a schema in it has that name: call the "

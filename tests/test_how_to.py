@@ -24,10 +24,11 @@ PAGES = (
     "mend-a-batch", "keep-trials-in-a-folder",
 )  # fmt: skip
 # by tests/ingest/scoring/test_local.py, where there is an LLM, tests/ingest/test_paradigms.py,
-# tests/test_content_simulated.py, tests/ingest/test_news.py and, where Spark is, tests/spark/test_builds.py
+# tests/test_content_simulated.py, tests/ingest/test_news.py, tests/test_wheel.py and, where Spark is,
+# tests/spark/test_builds.py
 FOLLOWED_ELSEWHERE = (
     "score-an-llm", "add-a-bias", "plant-your-own-anchors", "run-document-c", "keep-a-news-set", "study-people",
-    "run-on-spark",
+    "run-on-spark", "keep-a-folder-of-your-own",
 )  # fmt: skip
 CHANGES_NO_CODE = ("mend-a-batch", "keep-trials-in-a-folder")
 # what the pages look at, and its tests; `bais build` itself takes a minute

@@ -13,9 +13,8 @@ import yaml
 
 from analysis.claims import KEYS, own_folders
 from analysis.claims.derivations import DerivationError, in_order
-from analysis.tables import declared
+from analysis.tables import SHIPPED, declared
 
-SHIPPED = Path(__file__).resolve().parents[2] / "claims"
 ABOUT = ("document", "title", "authors", "year", "doi", "study", "version", "text", "tables")
 SPECIFICATION = (
     "temperature_scope", "excluded_llm", "row_set", "baseline_scope", "weighting", "direction_weighting",
@@ -65,13 +64,13 @@ class Place:
 
 @cache
 def _quantities():
-    with (SHIPPED.parent / "seeds" / "quantities.csv").open(encoding="utf-8", newline="") as lines:
+    with (SHIPPED / "seeds" / "quantities.csv").open(encoding="utf-8", newline="") as lines:
         return {row["quantity"]: row["unit"] for row in csv.DictReader(lines)}
 
 
 def beside_shipped(*folders):
     """Return the folders of papers that this project has, and these after them."""
-    return [*sorted(path for path in SHIPPED.iterdir() if path.is_dir()), *folders]
+    return [*sorted(path for path in (SHIPPED / "claims").iterdir() if path.is_dir()), *folders]
 
 
 def read_papers(folders=None):

@@ -10,12 +10,15 @@ from analysis.engine.losses import GOALS, NONE, SAME, SIDES, Moments, by_arm, di
 from analysis.engine.vendors import CriterionByLlm
 from analysis.methods.small_samples import FEWEST_BASELINE
 
+ITEMS = "items"  # what may be cases
+CASE = "\1"  # between the names of a vignette and an item that is a case of it
+
 
 class DomainLosses:
     """Everything about one study and domain that its losses and gains are made of.
 
     Items are averaged within their vignette, each in percent of its own answers in the base: those that an LLM has
-    answered in all arms that the goals name, under every technique.
+    answered in all arms that the goals name, under every technique. Where items are cases, each is what a vignette is.
 
     Parameters
     ----------
@@ -27,10 +30,13 @@ class DomainLosses:
         Their contrasts name the base as `NONE`.
     temperature : float, optional
         At which the base was asked; of all temperatures by default.
+    cases : {'items'}, optional
+        Of what losses are taken before they are averaged; of vignettes by default.
 
     Attributes
     ----------
     llms, vignettes, techniques : list of str
+        Where items are cases, a vignette is named with its item, as `case_of` tells them apart.
     arms : tuple of str
     vendors : dict of str to str
         Of LLMs; one that is not there is a vendor of its own.
@@ -38,7 +44,11 @@ class DomainLosses:
         Arrays of shape (n LLMs, n vignettes, n techniques, n arms), without the last axis for what is of the baseline.
     """
 
-    def __init__(self, counts, base=NONE, goals=GOALS, *, temperature=None):
+    def __init__(self, counts, base=NONE, goals=GOALS, *, temperature=None, cases=None):
+        self.has_cases = cases == ITEMS and bool(counts["item"].notna().any())
+        if self.has_cases:
+            named = counts["vignette"] + (CASE + counts["item"]).fillna("")
+            counts = counts.assign(vignette=named, item=None)
         named = {arm for goal in goals.values() for arm in [*sum(goal.contrasts, ()), *goal.distance_of]} - {NONE}
         arms = SIDES if named == set(SIDES) else tuple(sorted(named))
         is_answered, is_under = counts["n_trials"] > 0, counts["arm"].isin(arms)
@@ -159,6 +169,22 @@ class DomainLosses:
         of_arms = by_arm(percent, 100.0, self.arms)
         signed = (np.where(enters, of_arms[a] - of_arms[b], np.nan) for a, b in self.goals[goal].contrasts)
         return np.mean([linear_squares(values, self._vignette_of) for values in signed], axis=0)
+
+    def of_cases(self, goal, technique):
+        """Return what each case adds to the criterion, with its noise: that of the case itself.
+
+        Parameters
+        ----------
+        goal, technique : str
+
+        Returns
+        -------
+        numpy.ndarray, shape (n LLMs, n vignettes)
+            NaN where a case has none, or too few answers in the base.
+        """
+        loss, place = self.by_goal(goal), self.techniques.index(technique)
+        is_usable = (self.n_baseline >= FEWEST_BASELINE) & ~self.near_zero
+        return np.where(is_usable, loss.criterion[..., place], np.nan)
 
     def _items(self, technique):
         """Which items of LLMs enter, and what they come to in each arm."""
@@ -309,7 +335,7 @@ class DomainLosses:
         """
         made = cls.__new__(cls)
         made.llms, made.vignettes, made.techniques, made.moments = llms, vignettes, techniques, moments
-        made.arms, made.goals, made._enters, made.vendors = SIDES, GOALS, None, {}
+        made.arms, made.goals, made._enters, made.vendors, made.has_cases = SIDES, GOALS, None, {}, False
         made.n_baseline = moments.n_baseline[..., 0]
         made._known, made.incomplete = {}, "missing_direction"
         made._signed_bounds = None
@@ -539,6 +565,22 @@ def linear_squares(values, vignette_of):
         np.add.at(added, (slice(None), vignette_of), of_items)
     means = (sums[0] / np.maximum(sums[1], 1))[:, vignette_of]
     return 2 * means * values - means**2
+
+
+def case_of(name):
+    """Return the vignette and the item that a case is, which is None of a vignette that stands for itself.
+
+    Parameters
+    ----------
+    name : str
+        As `DomainLosses.vignettes` holds it.
+
+    Returns
+    -------
+    tuple of (str, str or None)
+    """
+    vignette, _, item = name.partition(CASE)
+    return vignette, item or None
 
 
 def _units(rows):

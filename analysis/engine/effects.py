@@ -1,13 +1,14 @@
-"""`int_losses`: how large the loss of each LLM and vignette is with each technique, and could be had all answered."""
+"""`int_losses`: how large the loss of each LLM and case is with each technique, and could be had all answered."""
 
 import numpy as np
 
 from analysis.counts import QUESTION
+from analysis.engine.domain_losses import case_of
 from analysis.methods.small_samples import FEW_BASELINE, FEWEST_BASELINE
 from analysis.tables import columns, reasons
 
 LOSSES = columns(
-    f"varchar: {QUESTION} llm vignette technique",
+    f"varchar: {QUESTION} llm vignette item technique",
     "boolean: leads",
     "double: loss signed signed_shift shift half_gap log_ratio base_loss loss_least loss_most",
     "bigint: n_asked n_missing n_trials n_base",
@@ -44,7 +45,8 @@ def loss_rows(questions):
         parts = {name: values for name, values in parts.items() if values is not None}
         for i, j, k in np.argwhere(n_asked > 0):
             row = {name: values[i, j, k] for name, values in parts.items()}
-            places = {"llm": losses.llms[i], "vignette": losses.vignettes[j], "technique": losses.techniques[k]}
+            vignette, item = case_of(losses.vignettes[j])
+            places = {"llm": losses.llms[i], "vignette": vignette, "item": item, "technique": losses.techniques[k]}
             codes = [None if is_whole[i, j, k] else losses.incomplete]
             if losses.has_base:
                 row["n_base"] = losses.n_baseline[i, j]

@@ -85,6 +85,15 @@ class ItemLosses:
         return values if among is None else values[np.isin(self.llms, list(among))]
 
 
+class CaseLosses(ItemLosses):
+    """Losses of each technique, LLM and case: the same as `ItemLosses`, where no items are averaged first."""
+
+    def gain(self, technique, control, among=None):
+        """Return what a technique gains on its control on each item, as of `ItemLosses.gain`."""
+        of_both = (self.losses.of_cases(self.goal, name) for name in (control, technique))
+        return self._among(np.subtract(*of_both), among)
+
+
 class ItemContrasts(ItemLosses):
     """Contrasts of each technique, LLM and item, and how sure their means are for other LLMs and other items.
 

@@ -57,7 +57,7 @@ GOALS = {name: Goal.stated(goal, _ANCHORING["relative_to"]) for name, goal in _A
 SHIPPED = {
     _ANCHORING["paradigm"]: (
         _ANCHORING["relative_to"],
-        {name: {"goal": name} | goal for name, goal in _ANCHORING["goals"].items()},
+        {name: {"goal": name, "cases": _ANCHORING["cases"]} | goal for name, goal in _ANCHORING["goals"].items()},
     )
 }
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from analysis.engine.domain_losses import DomainLosses
 from analysis.engine.grid import RECOMMENDED, by_measure, or_none
-from analysis.engine.guards import JUDGED, MOVED, REVERSED, ItemContrasts, ItemLosses
+from analysis.engine.guards import JUDGED, MOVED, REVERSED, CaseLosses, ItemContrasts, ItemLosses
 from analysis.engine.losses import SHIPPED, Goal
 from analysis.engine.measures import best_value
 from analysis.leading import leads, of_domain
@@ -148,7 +148,9 @@ def questions_on_goals(counts, paradigms, vendors, baselines=None, *, margin, re
         if not goals:
             continue
         specification, *others = _specifications(rows, response_source)
-        made = partial(_losses_of, rows, base, {name: Goal.stated(goal, base) for name, goal in goals.items()}, vendors)
+        cases = next((goal["cases"] for goal in goals.values() if goal.get("cases")), None)
+        of_goals = {name: Goal.stated(goal, base) for name, goal in goals.items()}
+        made = partial(_losses_of, rows, base, of_goals, cases, vendors)
         losses = made(specification)
         of_others = cache(partial(_losses_of_each, made, others))
         keys = {"study": study, "paradigm": paradigm, "domain": domain} | ({"measure": measure} if measure else {})
@@ -188,11 +190,12 @@ def _plain(temperature):
     return np.format_float_positional(temperature, trim="-")
 
 
-def _losses_of(rows, base, goals, vendors, specification):
+def _losses_of(rows, base, goals, cases, vendors, specification):
     is_read = (rows["response_source"] == specification["response_source"]) | rows["response_source"].isna()
     temperature = specification["baseline_scope"].partition("=")[2]
     chosen = rows[is_read & (rows["row_set"] == specification["row_set"])]
-    losses = DomainLosses(chosen, base, goals, temperature=float(temperature) if temperature else None)
+    temperature = float(temperature) if temperature else None
+    losses = DomainLosses(chosen, base, goals, temperature=temperature, cases=cases)
     losses.vendors = vendors
     return losses
 
@@ -210,7 +213,8 @@ def _basis_of_goal(goal, margin, losses):
     guards = {stated[name] for name in goal.get("guards") or ()}
     if losses.signed(goal["goal"]) is not None:
         guards.add(REVERSED)  # a loss is as large where the bias is turned round, whatever bias it is
-    items = ItemLosses(losses, goal["goal"]) if losses.has_items else None
+    kind = CaseLosses if losses.has_cases else ItemLosses if losses.has_items else None
+    items = kind and kind(losses, goal["goal"])
     margin = float(goal["margin"]) if goal.get("margin") is not None else margin
     return Basis(losses, goal["goal"], margin, tuple(sorted(guards)), items, len(losses.arms))
 

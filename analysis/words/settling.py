@@ -27,7 +27,7 @@ MORE_TO_NAME = (
 )
 ONE_CASE = (
     "All of it is of one case: what is decided can be supported, and not established before a second one of the domain "
-    "is asked too (`vignettes` in the file)."
+    "is asked too (`vignettes` in the file, or `items` of one)."
 )
 
 
@@ -243,7 +243,7 @@ def on_the_study(content, n_new_vendors, n_missing, study, *, is_recorded):
         yield MORE_TO_NAME.format(
             n_vendors=_counted(n_new_vendors, "new vendor"), n_missing=_counted(n_missing, "more vendor")
         )
-    if len(content.get("vignettes", ())) == 1 and "paradigms" not in content:
+    if sum(map(_n_cases, content.get("vignettes", ()))) == 1:
         yield ONE_CASE
     if is_recorded:
         yield (
@@ -253,6 +253,12 @@ def on_the_study(content, n_new_vendors, n_missing, study, *, is_recorded):
     else:
         yield f"The file names all that {study} had, so that its answers go on counting; only what is new is asked."
         yield SECOND_LOOK.format(study=study)
+
+
+def _n_cases(vignette):
+    """Count the cases that a vignette, or the name of one, is: as many as it has items."""
+    items = vignette.get("items") if isinstance(vignette, dict) else None
+    return len(items["rows"]) if items else 1
 
 
 def _enough(way):

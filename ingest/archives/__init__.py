@@ -24,6 +24,7 @@ ANSWER_FIELDS = (
 OF_VERSIONS = (
     "quarantined_lines", "batches", "source_versions", "version_files", "unread_lines", "version_entries",
 )  # fmt: skip
+OF_TABLES = ("trials", "prompts", "calls", "paradigms", "paradigm_contrasts", *OF_VERSIONS)
 # what a field holds: how its text is tested
 KINDS = {
     "number": "isfinite(try_cast({said} as double))",
@@ -131,8 +132,9 @@ class Archive:
     own_id: str | None = None
     # a SQL expression over a `line`: what its source is called, where the source says it
     own_name: str | None = None
-    # an example of the YAML file that `--map` takes, which says which field is what; if none, the format needs none
-    mapping: Path | None = None
+    # where its files are tables: the SELECT that makes trials of their rows, in the place of `read_trials`
+    # (ingest/bring/mapping.py); `--map` names another
+    select: str | None = None
     # from a file's absolute path to its path within the archive, wherever the archive's folder lies
     path_in_archive: Callable[[Path], str] = lambda path: path.name
     # yields the lines of a file, as `ingest.texts.lines.read_blocks` does; an OSError says why it cannot be read
@@ -158,7 +160,9 @@ class Archive:
 
     def has_ending(self, file: Path) -> bool:
         """Whether a file is called as its files are."""
-        return file.name.endswith(self.suffix) and not (self.file_name and not self.file_name.fullmatch(file.name))
+        return file.name.lower().endswith(self.suffix) and not (
+            self.file_name and not self.file_name.fullmatch(file.name)
+        )
 
     def unusable(self, folder: Path, of_files: str, refusals: list[tuple[str, str]]) -> UserError:
         """Say that there is nothing of it in a folder, and why one of the files holds none, by their names."""

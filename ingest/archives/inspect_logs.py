@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingest.archives import OF_VERSIONS, Archive
+from ingest.archives import OF_TABLES, Archive
 from ingest.texts.lines import Block, blocks_of
 from ingest.warehouse import UserError
 
@@ -82,10 +82,9 @@ ARCHIVE = Archive(
     suffix=(".eval", ".json"),
     magic=b"PK",
     mark="json_exists(line, '$.eval.task') and json_exists(line, '$.status')",
-    own_id="(line ->> '$.eval_id') || '/' || (line ->> '$.id') || '/' || (line ->> '$.epoch')",
-    mapping=Path(__file__).with_suffix(".yaml"),
-    tables=("trials", "prompts", *OF_VERSIONS),
-    expected="logs of Inspect, whose samples have the columns that the mapping names",
+    select=Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"),
+    tables=OF_TABLES,
+    expected="logs of Inspect, whose metadata are called as the columns of docs/importing.md, or a --map",
     read=read,
     unfinished=unfinished,
 )

@@ -3,7 +3,6 @@
 import asyncio
 import collections
 import contextlib
-import csv
 import functools
 import itertools
 import json
@@ -21,13 +20,14 @@ from ingest.ask.refusals import refuse_changed_items, refuse_key_in_study, refus
 from ingest.ask.responses import Offence, baseline_offences, cell_summaries, distinct_answers, ended_trials, last_call
 from ingest.ask.spool import COLLECTED, Spool, spool_folder
 from ingest.land.commits import git
+from ingest.land.seeds import seed_rows
 from ingest.paradigms.judges import JUDGEMENTS
 from ingest.paradigms.paradigm import NO_TECHNIQUE
 from ingest.prompts import text_hash
 from ingest.providers import NoReply, Question
 from ingest.studies.design import Design, anchors_in, values_of
 from ingest.texts.redaction import Redaction, as_text
-from ingest.warehouse import ROOT, UserError
+from ingest.warehouse import IS_CHECKOUT, ROOT, UserError
 
 GIVE_UP_AFTER = 10  # trials of one LLM that failed in a row, with no answer in between
 SLOWEST_BACKOFF_S = 60
@@ -197,11 +197,13 @@ class Collector:
         Of these and of all else that the study asks no more, what still counts, as somebody has said.
     new_anchors : bool, optional
         Whether anchors are derived anew where the baseline, as people have mended it since, gives others.
+    path : Path, optional
+        The spool file of what is asked on trial, which is no part of the study: no family of decisions is frozen then.
     """
 
     def __init__(
         self, design, *, max_cost_usd=None, max_calls=None, judge=None, on_progress=None, on_trial=None, orphaned=(),
-        kept=None, new_anchors=False,
+        kept=None, new_anchors=False, path=None,
     ):  # fmt: skip
         self.design, self.study = design, design.study
         limits = self.study.limits
@@ -220,7 +222,8 @@ class Collector:
         self.stopping = self.error = None
         self.tasks, self.scripts, self.anchors = [], {}, {}
         self.started = time.monotonic()
-        self.path = spool_folder(self.study.study) / (f"{design.run}.jsonl" if design.run else COLLECTED)
+        self.is_on_trial = path is not None
+        self.path = path or spool_folder(self.study.study) / (f"{design.run}.jsonl" if design.run else COLLECTED)
 
     def collect(self, ask_again: Collection[str] = ()) -> Outcome:
         """Collect what is missing, and a new replicate of each trial that ended in one of the statuses `ask_again`."""
@@ -305,7 +308,7 @@ class Collector:
                 "git_revision": git_revision(),
                 "study": self.study.model_dump(mode="json", exclude_none=True),
                 **self.design.stated(),
-                **stated_families(self.study, self.path, self.state),
+                **({} if self.is_on_trial else stated_families(self.study, self.path, self.state)),
                 **({"orphaned": self.orphaned} if self.orphaned else {}),
                 **({"kept": self.kept} if self.kept is not None else {}),
             }
@@ -408,7 +411,7 @@ class Collector:
             record |= {"item": item, "paradigm": paradigm.paradigm, "prompt_version": version, "arms": new}
             rule = {arm: rule[arm] for arm in new}
         else:
-            record |= derived
+            record |= derived | ({"item": item} if item else {})
         mean, n = base if design.hangs_on_answers(vignette) else (None, None)
         record |= {"rule": rule, "baseline": mean, "n_trials": n, "decided_at": _now()}
         self.spool.write(record)
@@ -673,10 +676,10 @@ class Collector:
     def _said_of(self, trial):
         """Say which cell a trial is of and, in a paradigm, how its answer is to be read; write its item down once."""
         cell = {name: value for name, value in trial.cell._asdict().items() if name not in ("judged", "role")}
-        if not (trial.cell.arm or trial.cell.role):
-            return {name: cell[name] for name in cell if name not in ("arm", "item")}
         if trial.cell.item and trial.cell.item not in self.state.items:
             self._write_item(self.design.items[trial.cell.item])
+        if not (trial.cell.arm or trial.cell.role):
+            return {name: cell[name] for name in cell if name != "arm" and (name != "item" or trial.cell.item)}
         if trial.cell.role:
             judges = self.design.judges
             return cell | {
@@ -716,7 +719,7 @@ class Collector:
         if cell.role:
             text = self.spool.read(self.state.judged[cell.judged].place)["text"]
             return self.design.judges.script(cell.role, self.design.items.get(cell.item), text)
-        if cell.arm:  # made for each trial: there are as many as items
+        if cell.arm or cell.item:  # made for each trial: there are as many as items
             return self.design.script(cell, trial.option_order)
         key = cell._replace(temperature=None)
         if key not in self.scripts:
@@ -801,11 +804,10 @@ def _doubt(offence):
 
 def read_prices() -> dict[str, tuple[float, float]]:
     """Return what an LLM costs, in USD per million tokens in and out."""
-    with open(ROOT / "seeds" / "prices.csv", encoding="utf-8", newline="") as file:
-        return {
-            row["llm"]: (float(row["usd_per_million_tokens_in"]), float(row["usd_per_million_tokens_out"]))
-            for row in csv.DictReader(file)
-        }
+    return {
+        row["llm"]: (float(row["usd_per_million_tokens_in"]), float(row["usd_per_million_tokens_out"]))
+        for row in seed_rows("prices")
+    }
 
 
 def cost_of_call(told, price: tuple[float, float] | None) -> tuple[float | None, str | None]:
@@ -825,6 +827,8 @@ def price_of(tokens_in: int, tokens_out: int, price: tuple[float, float]) -> flo
 @functools.cache
 def git_revision():
     """Return the revision of this checkout, or None if that cannot be told; git writes nothing to tell it."""
+    if not IS_CHECKOUT:  # the packages may lie in a checkout of something else
+        return None
     revision, changes = git(ROOT, "rev-parse", "HEAD"), git(ROOT, "status", "--porcelain", "--untracked-files=no")
     return None if revision is None or changes is None else revision.strip() + ("-dirty" if changes else "")
 

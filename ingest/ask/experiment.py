@@ -10,7 +10,7 @@ from pathlib import Path
 from ingest.ask.collector import MOST_CHARACTERS, Collector, provider_of
 from ingest.providers import NoReply, Question
 from ingest.studies.design import Design
-from ingest.studies.study import load_study, shipped_studies
+from ingest.studies.study import load_study, named_studies
 from ingest.texts.lines import repeated_keys
 from ingest.texts.redaction import Redaction
 from ingest.warehouse import UserError, printable
@@ -62,7 +62,7 @@ def experiment(name, protocol: str | None = None):
     path = Path(name)
     stem = path.stem.removesuffix(IN_THREE_TURNS) + (IN_THREE_TURNS if protocol == "three_turn" else "")
     other = str(path.with_name(stem + path.suffix))
-    if other == str(path) or (other not in shipped_studies() and not Path(other).is_file()):
+    if other == str(path) or (other not in named_studies() and not Path(other).is_file()):
         raise UserError(
             f"{printable(name)} is asked as {protocol_of(study)}; "
             f"to ask it as {protocol}, write {printable(other)} beside it"
@@ -71,7 +71,7 @@ def experiment(name, protocol: str | None = None):
 
 
 def _checked(name):
-    if str(name) not in shipped_studies() and not Path(name).exists():
+    if str(name) not in named_studies() and not Path(name).exists():
         names = ", ".join(shipped_experiments())
         raise UserError(f"there is no experiment {printable(name)}: give a YAML file or one of {names}")
     study = load_study(name)
@@ -105,7 +105,7 @@ def what_is_missing(study) -> str | None:
 
 def shipped_experiments() -> list[str]:
     """Return the names of the shipped studies that can be run as one piece."""
-    return [name for name in shipped_studies() if not what_is_missing(load_study(name))]
+    return [name for name in named_studies() if not what_is_missing(load_study(name))]
 
 
 def protocol_of(study) -> str:

@@ -9,7 +9,7 @@ from ingest.ask.context import context_windows, is_beyond_context
 from ingest.ask.families import families_planned
 from ingest.ask.history import asked_before, derived_anchors, render_asked, said_of_imported
 from ingest.ask.refusals import keys_of, what_is_refused
-from ingest.ask.responses import spooled
+from ingest.ask.responses import cell_summaries, spooled
 from ingest.ask.spool import COLLECTED, read_state, spool_folder
 from ingest.local.llm import what_is_lacking
 from ingest.paradigms.judges import JUDGEMENTS
@@ -34,13 +34,14 @@ def plan_of(study) -> dict:
     design, prices = Design(study), read_prices()
     rule = study.stopping_rule
     replicates = {"low": rule.minimum, "high": rule.maximum or rule.minimum}
-    rows = [*_rows(design, replicates, prices)]
+    collected, done = _collected(design, replicates)
+    rows = [*_rows(design, replicates, prices, done)]
     n_cells = sum(row["cells"] for row in rows)
     n_baseline = sum(row["cells"] for row in rows if row["technique"] == "baseline")
-    of_judges = [*_rows_of_judges(design, prices)] if design.judges else []
+    are_answered = not any(row["left"]["high"]["trials"] for row in rows)
+    of_judges = [*_rows_of_judges(design, prices, done, are_answered)] if design.judges else []
     rows += of_judges
     told_of_judges = design.judges and design.judges.model_dump(include={"paradigm", "labels", "roles", "repeats"})
-    collected = _collected(design)
     keys, lacking = keys_of(design)
     of_llms = what_is_lacking() if any(llm.provider == "local" for llm in study.all_llms) else None
     path = spool_folder(study.study) / COLLECTED
@@ -49,8 +50,13 @@ def plan_of(study) -> dict:
     seconds = dict(SECONDS_PER_CALL)
     if collected["calls"]:
         seconds = dict.fromkeys(SECONDS_PER_CALL, collected["seconds_per_call"])
-    sums, said = _sums(rows), study.model_dump(mode="json", exclude_none=True)
+    sums, left = _sums(rows), _sums([row["left"] for row in rows])
+    said = study.model_dump(mode="json", exclude_none=True)
     per_hour = 3600 * study.limits.concurrency
+
+    def hours(calls):
+        return {end: calls[end] * seconds[end] / per_hour for end in seconds}
+
     return {
         "study": study.study,
         "description": study.description,
@@ -73,6 +79,7 @@ def plan_of(study) -> dict:
                 }
                 for name, paradigm in design.paradigms.items()
             },
+            **({"items": n_items} if (n_items := _items_of_anchoring(design)) else {}),
             "anchors": study.anchors.model_dump(exclude_none=True) if study.anchors else {},
             "temperatures": study.temperatures,
             "stopping_rule": rule.model_dump(exclude_none=True),
@@ -88,6 +95,7 @@ def plan_of(study) -> dict:
             **({JUDGEMENTS: sum(row["cells"] for row in of_judges)} if of_judges else {}),
         },
         **sums,
+        "left": left | {"hours": hours(left["calls"])},
         "prices": {llm.llm: prices[llm.llm] for llm in study.all_llms if llm.llm in prices},
         "without_price": [llm.llm for llm in study.all_llms if not llm.is_free and llm.llm not in prices],
         "lacking": "; ".join([*filter(None, (of_llms, lacking)), *refused]) or None,
@@ -101,12 +109,26 @@ def plan_of(study) -> dict:
         "collected": collected,
         "families": families_planned(study, path, state),
         "seconds_per_call": seconds,
-        "hours": {end: sums["calls"][end] * seconds[end] / per_hour for end in seconds},
+        "hours": hours(sums["calls"]),
     }
 
 
-def _rows(design, replicates, prices):
-    """Yield what each LLM is asked with each vignette and technique, in all arms and with all items."""
+def _items_of_anchoring(design):
+    """Count the items of each vignette of a study that names no paradigm, of those that have any."""
+    names = () if design.paradigms else design.vignettes
+    return {name: len(items) for name in names if (items := design.paradigm_of(name).all_items)}
+
+
+def sums_of(study) -> dict[str, dict]:
+    """Return the trials, calls, tokens and cost of all that a study asks, `low` and `high`."""
+    design, prices = Design(study), read_prices()
+    rule, nothing = study.stopping_rule, collections.Counter()
+    rows = [*_rows(design, {"low": rule.minimum, "high": rule.maximum or rule.minimum}, prices, nothing)]
+    return _sums([*rows, *(_rows_of_judges(design, prices, nothing, False) if design.judges else ())])
+
+
+def _rows(design, replicates, prices, done):
+    """Yield what each LLM is asked with each vignette and technique, in all arms with all items, and what is left."""
     for vignette in design.vignettes:
         items = design.items_of(vignette)
         looked_at = items[:: math.ceil(len(items) / MOST_ITEMS)]
@@ -116,8 +138,17 @@ def _rows(design, replicates, prices):
             sizes = {end: [_size_of(script, end) for script in scripts] for end in replicates}
             for llm in design.study.llms:
                 n_cells = len(cells) * len(items) * len(design.study.temperatures)
-                row = {"llm": llm.llm, "technique": name, "cells": n_cells}
-                yield row | {end: _in_all([(n_cells * n, sizes[end])], llm, prices) for end, n in replicates.items()}
+                row, of_row = {"llm": llm.llm, "technique": name, "cells": n_cells}, _row_of(cells[0], llm.llm)
+                for ends, is_left in ((row, False), (row.setdefault("left", {}), True)):
+                    for end, n in replicates.items():
+                        n_trials = n_cells * n - is_left * done[of_row, end]
+                        ends[end] = _in_all([(n_trials, sizes[end])], llm, prices)
+                yield row
+
+
+def _row_of(cell, llm):
+    """Name the row of a plan that a cell belongs to: in anchoring those without an anchor have rows of their own."""
+    return llm, cell.vignette, cell.technique, cell.anchor_direction == "none"
 
 
 def _conditions(design, vignette):
@@ -150,7 +181,7 @@ def _beyond_context(design):
         half = context_windows()[llm.llm] / 2
         texts = [item for item in paradigm.all_items if tokens_of("".join(item.fields.values())) > half]
         for technique, arm, item in itertools.product(design.techniques_of(vignette), paradigm.arms, texts):
-            cell = Cell(llm.llm, vignette, technique, arm=arm, item=item.item)
+            cell = design.cell(llm.llm, vignette, technique, arm, item.item)
             turn = design.script(cell, design.option_order(cell, 0)).next_turn([])
             if turn and is_beyond_context(llm, turn):
                 n_beyond[llm.llm] += len(design.study.temperatures) * n_replicates
@@ -166,14 +197,18 @@ def _nothing_to_ask(design):
         alike = [name for name in names if not design.techniques[name].get("steps")]  # they say all of the text
         for technique in [*alike[:1], *(name for name in names if name not in alike)]:
             for item in paradigm.all_items:
-                cell = Cell("", vignette, technique, arm=paradigm.arms[0], item=item.item)
+                cell = design.cell("", vignette, technique, paradigm.arms[0], item.item)
                 if problem := design.script(cell, design.option_order(cell, 0)).problem:
                     problems[problem][item.item] = None
     return {problem: [*items] for problem, items in problems.items()}
 
 
-def _rows_of_judges(design, prices):
-    """Yield what each judge is asked: of the texts of items, and of as many texts as answers may be, or have to be."""
+def _rows_of_judges(design, prices, done, are_answered):
+    """Yield what each judge is asked, and what is left of it.
+
+    That is of the texts of items, and of as many texts as answers may be, or have to be: where all `are_answered`, of
+    those that it was decided to show.
+    """
     judges, items = design.judges, design.judged_items
     judged = {paradigm.paradigm for paradigm in design.study.judged_paradigms}
     n_cells = sum(design.vignettes[cell.vignette]["paradigm"] in judged for cell in design.first_cells())
@@ -191,7 +226,17 @@ def _rows_of_judges(design, prices):
                 sizes = [_size_of(judges.script(role, *pair), end) for pair in texts]
                 parts.append((numbers[is_answer] * judges.repeats, sizes))
             row[end] = _in_all(parts, llm, prices)
+        n_decided, n_done = (done[JUDGEMENTS, llm.llm, what] for what in ("decided", "closed"))
+        n_ends = {"low": max(row["low"]["trials"], n_decided), "high": row["high"]["trials"]}
+        n_ends |= dict.fromkeys(n_ends, n_decided) if are_answered and n_decided else {}
+        row["left"] = {end: _share_of(row[end], (n - n_done) / row[end]["trials"]) for end, n in n_ends.items()}
         yield row
+
+
+def _share_of(sums, share):
+    """Return a share of what a row comes to."""
+    of_cost = sums["cost_usd"] and share * sums["cost_usd"]
+    return {what: round(share * n) for what, n in sums.items() if what != "cost_usd"} | {"cost_usd": of_cost}
 
 
 def _in_all(parts, llm, prices):
@@ -231,31 +276,22 @@ def _by(rows, key):
     return [{key: name, "cells": sum(row["cells"] for row in group), **_sums(group)} for name, group in grouped.items()]
 
 
-def _collected(design):
-    """Say what the spool holds of the design."""
+def _collected(design, replicates):
+    """Say what the spool holds of the design; and, by row and end of a plan, how many of its trials are not left."""
     path = spool_folder(design.study.study) / COLLECTED
-    state = read_state(path)
+    state, done = read_state(path), collections.Counter()
     counts = {
         "trials": 0, "trials_of_other_plans": 0, "of_other_versions": 0, "orphaned": 0, "redefined": 0,
         "asked_again": 0, "asked_again_for_other_words": 0, "notes": said_of_imported(design.study.study),
         "calls": state.n_calls, "cost_usd": 0.0, "seconds_per_call": None,
     }  # fmt: skip
     if not path.exists():
-        return counts
-    n_replicates = range(design.study.stopping_rule.maximum or design.study.stopping_rule.minimum)
+        return counts, done
     history = asked_before(design, state)
     counts["of_other_versions"], counts["orphaned"] = history.versions.total(), history.n_orphans
     counts["redefined"] = sum(change.n_changed for change in history.redefined)
     counts["asked_again_for_other_words"], counts["notes"] = history.n_again, counts["notes"] + render_asked(history)
-    anchors = values_of(design.known_anchors(state.anchors))
-    if not anchors and design.anchor_places():
-        anchors = derived_anchors(design)
-    cells = itertools.chain(design.first_cells(), design.anchored_cells(anchors))
-    planned = ((cell, n) for cell in cells for n in n_replicates)  # never all at once: they may be millions
-    if design.judges:
-        of_judges = design.judgement_cells(state.judged)
-        planned = itertools.chain(planned, ((cell, n) for cell in of_judges for n in range(design.judges.repeats)))
-    ids = state.closed.intersection(design.trial_id(cell, n).encode() for cell, n in planned)
+    ids = _ids_closed(design, state, path, replicates, done)
     counts["trials"] = len(ids)
     with spooled([path], "trials") as connection:
         pairs = connection.execute("select trial_id, attempt_of from spooled where attempt_of is not null").fetchall()
@@ -266,4 +302,38 @@ def _collected(design):
         counts["cost_usd"], counts["seconds_per_call"] = connection.execute(
             "select coalesce(sum(cost_usd), 0), avg(latency_s) from spooled"
         ).fetchone()
-    return counts
+    return counts, done
+
+
+def _ids_closed(design, state, path, replicates, done):
+    """Return the ids of the design's trials that are complete, and count in `done` how many of each row are not left.
+
+    What is left of a cell whose first trials are all there is known: they say whether it is topped up.
+    """
+    low, high = replicates.values()
+    rule = design.study.stopping_rule
+    summaries = cell_summaries(path, design, low) if rule.maximum else {}
+    anchors = values_of(design.known_anchors(state.anchors))
+    if not anchors and design.anchor_places():
+        anchors = derived_anchors(design)
+    ids = set()
+
+    def numbers_closed(cell, n):  # never of all trials at once: they may be millions
+        numbers = {design.trial_id(cell, number).encode(): number for number in range(n)}
+        found = state.closed.intersection(numbers)
+        ids.update(found)
+        return [numbers[trial_id] for trial_id in found]
+
+    for cell in itertools.chain(design.first_cells(), design.anchored_cells(anchors)):
+        numbers = numbers_closed(cell, high)
+        n_first = sum(number < low for number in numbers)
+        left = {"low": low - n_first, "high": high - len(numbers)}
+        if n_first == low:
+            is_varied = cell in summaries and (summaries[cell].sd or 0) > rule.sd_above
+            left = dict.fromkeys(left, high - len(numbers) if is_varied else 0)
+        for end, n in replicates.items():
+            done[_row_of(cell, cell.llm), end] += n - left[end]
+    for cell in design.judgement_cells(state.judged) if design.judges else ():
+        done[JUDGEMENTS, cell.llm, "decided"] += design.judges.repeats
+        done[JUDGEMENTS, cell.llm, "closed"] += len(numbers_closed(cell, design.judges.repeats))
+    return ids

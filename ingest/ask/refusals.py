@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ingest.ask.spool import State, records_at
+from ingest.land.seeds import place_of
 from ingest.paradigms.items import Differences, Item
 from ingest.prompts import placeholders, words_named
 from ingest.prompts.words import texts_in
@@ -18,6 +19,8 @@ def fields_used(design: Design) -> set[str]:
     texts = texts_in([*design.vignettes.values()])
     used = set().union(*map(placeholders, texts), *map(words_named, design.techniques.values()))
     used |= {paradigm.text_field for paradigm in design.paradigms.values()} - {None}
+    anchors = (anchor for name in design.vignettes for anchor in design.paradigm_of(name).anchors.values())
+    used |= {anchor.column for anchor in anchors} - {None}
     if design.judges:
         used |= placeholders(design.judges.text or "")
         used |= set().union(*(placeholders(design.judges.asked_of(role)) for role in design.judges.roles))
@@ -63,7 +66,7 @@ def refuse_without_prices(study: Study | ParadigmStudy, prices: dict, max_cost_u
     unknown = [llm.llm for llm in study.all_llms if llm.provider == "openai" and llm.llm not in prices]
     if unknown and max_cost_usd is not None:
         raise UserError(
-            f"a limit of cost needs prices, and {', '.join(unknown)} has none in seeds/prices.csv: add it "
+            f"a limit of cost needs prices, and {', '.join(unknown)} has none in {place_of('prices')}: add it "
             "there, or limit the calls with --max-calls"
         )
 

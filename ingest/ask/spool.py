@@ -35,6 +35,12 @@ def spool_folder(study: str) -> Path:
     return path.parent / "spool" / path.stem / study
 
 
+def pilot_folder(study: str) -> Path:
+    """Return where what is asked on trial lies: in `pilots/` beside the warehouse, where no load finds it."""
+    path = warehouse_path()
+    return path.parent / "pilots" / path.stem / study
+
+
 def spool_files(study: str) -> list[Path]:
     """Return the spool files of a study that exist."""
     return sorted(spool_folder(study).glob("*.jsonl"))

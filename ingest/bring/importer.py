@@ -2,31 +2,37 @@
 
 import contextlib
 import functools
+import itertools
 import json
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ingest.archives import Archive
 from ingest.ask.redefined import DEFINED
+from ingest.bring import rows as of_rows
+from ingest.bring.mapping import Given, Mapping
+from ingest.bring.tables import RECORDS
 from ingest.land import versions
 from ingest.land.commits import commit_of
 from ingest.land.families import IMPORT, freeze
 from ingest.land.load import DUCKDB_SETTINGS, land, work_path
 from ingest.land.raw import TABLES
+from ingest.land.seeds import seeds_folder
 from ingest.land.vendors import refuse_mistakes, unlisted_among
 from ingest.land.versions import Version
 from ingest.studies.baseline import OF_BASELINES
 from ingest.studies.families import families_recorded
-from ingest.texts.lines import beginning, read_blocks, repeated_keys, split_blocks, walk, whole_characters
-from ingest.warehouse import ROOT, in_memory, printable, quoted, sha256_of, warehouse_path
+from ingest.texts.lines import beginning, gather, read_blocks, repeated_keys, split_blocks, walk, whole_characters
+from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, warehouse_path
 
 BLOCK_BYTES = 1 << 20
 CHUNK_BYTES = 32 << 20
@@ -39,17 +45,19 @@ FILES = pa.schema(
         ("bytes", pa.int64()), ("sha256", pa.string()), ("copy_of", pa.int64()),
     ]
 )  # fmt: skip
+FOREIGN = pa.schema([("file", pa.int64()), ("shape", pa.string()), ("n", pa.int64())])
+NOTHING_OF_IT = "the mapping makes no trial of it"
 DECLARED = pa.schema(map(TABLES["batches"].schema.field, ("vignette", *DEFINED, *OF_BASELINES)))
 
 PREPARE = """
-create table seen (file bigint, trial_id varchar, n bigint);
+create table seen (file bigint, trial_id varchar);
 create table shared (trial_id varchar);
 create table foreign_lines (file bigint, shape varchar, n bigint);
 create table counts (
     file bigint, kind varchar, llm varchar, vignette varchar, technique varchar, state varchar, n bigint
 );
 create table found (trial_id varchar);
-create table own_ids (own_id varchar);
+create table own_ids (own_id varchar, file bigint, line_number bigint);
 create table last_lines (file bigint, n_lines bigint);
 create table contents (vignette varchar, llm_recorded varchar, n bigint, content uhugeint);
 create table own_names (source_name varchar);
@@ -79,8 +87,7 @@ where hash(try(json_keys(line, {objects}))) in (select shape from odd)
 """
 
 # DuckDB has the last word on what is JSON, also on what `mend` made of a line.
-# A trial is identified by its line, and by what a mapping makes of it. What a format does not record is null.
-PARSE = """
+FIND_LINES = """
 create or replace temp view lines as
 select file, line_number, line from chunk anti join unread using (file, line_number)
 union all
@@ -89,8 +96,11 @@ select file, line_number, mended from mended where try(json_type(mended)) = 'OBJ
 insert into rejected
 select file, line_number, text, reason, case when {is_like_a_trial} then 'repeated' else 'malformed' end
 from (select *, list_transform(try(json_keys(text)), lambda key: lower(key)) as keys from mended)
-where try(json_type(mended)) is distinct from 'OBJECT';
+where try(json_type(mended)) is distinct from 'OBJECT'
+"""
 
+# A trial is identified by its line. What a format does not record is null.
+PARSE = """
 create or replace temp table parsed as
 select
     trials.*,
@@ -99,15 +109,13 @@ select
     copy_of,
     {own_id} as own_id,
     {own_name} as own_name,
-    {reading} as reading,
-    sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, 1, reading))[:32] as trial_id
+    sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, 1))[:32] as trial_id
 from (
     from ({read_trials})
     union all by name
     from recorded
 ) as trials
-inner join files using (file)
-left join declared using (vignette);
+inner join files using (file);
 
 create or replace temp table no_trials as
 select
@@ -136,21 +144,23 @@ select
     line_number,
     (row_number() over (partition by file, trial_id order by line_number) + coalesce(n, 0))::bigint as occurrence
 from parsed
-left join seen using (file, trial_id)
+left join (
+    select file, trial_id, count(*) as n from seen semi join parsed using (file, trial_id)
+    group by all
+) using (file, trial_id)
 qualify occurrence > 1;
 
--- the next chunk may begin with more lines of the file that this one ends with
-create or replace table seen as
-select file, trial_id, sum(n)::bigint as n
-from (from seen union all select file, trial_id, 1 from parsed)
-where file = (select max(file) from chunk)
-group by all;
+-- the next chunk may hold more lines of a file; those with an id of their own are known by it
+insert into seen select file, trial_id from parsed where own_id is null;
 
 update parsed set
-    trial_id = sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, occurrence, reading))[:32]
+    trial_id = sha256(concat_ws(chr(10), getvariable('study'), path_in_archive, line, occurrence))[:32]
 from repeated
 where parsed.file = repeated.file and parsed.line_number = repeated.line_number
 """
+
+# Where the files come one after the other.
+FORGET_FILES = "delete from seen where file < (select max(file) from chunk)"
 
 # Files with one path in the archive are copies of one file: the first in the folder counts. So are lines of one id, and
 # files of one content where their lines have times of their own: without these, equal answers may be two answers. A
@@ -169,7 +179,9 @@ select file, line_number from parsed anti join copies using (file, line_number)
 where own_id is not null
 qualify row_number() over (partition by own_id order by file, line_number) > 1;
 
-insert into own_ids select own_id from parsed anti join copies using (file, line_number) where own_id is not null;
+insert into own_ids
+select own_id, file, line_number from parsed anti join copies using (file, line_number)
+where own_id is not null;
 
 insert into shared select trial_id from parsed anti join copies using (file, line_number) where is_shared;
 
@@ -408,6 +420,9 @@ select sha256(string_agg(sha256 || '  ' || path_in_archive, chr(10) order by pat
 from (
     select distinct path_in_archive, sha256 from files_now
     where copy_of is null and n_trials > 0
+    union all
+    select 'mapping' as path_in_archive, getvariable('mapping') as sha256
+    where getvariable('mapping') is not null
 )
 """
 
@@ -417,6 +432,7 @@ LANDED = {
     "prompts": "select getvariable('study') as study, prompt_hash, 'message' as prompt_kind, text from asked",
     "batches": SELECT_BATCHES,
     **versions.ROWS_OF_A_VERSION,
+    "calls": "from calls",
     "version_entries": f"select * exclude (change, vignette, llm_recorded, is_to_land) from ({SAID_OF_ENTRIES})",
 }
 
@@ -444,12 +460,14 @@ class Summary:
     unfinished: dict = field(default_factory=dict)
     quarantined: list = field(default_factory=list)
     n_lines: int = 0
+    n_rows: dict = field(default_factory=dict)  # of a table, by file: its rows, and those that a mapping yields
     skipped_lines: Counter = field(default_factory=Counter)
     quarantined_lines: Counter = field(default_factory=Counter)
     unknown_llms: Counter = field(default_factory=Counter)
     unlisted_llms: list = field(default_factory=list)
     unknown_vignettes: Counter = field(default_factory=Counter)
     unknown_techniques: Counter = field(default_factory=Counter)
+    unknown_paradigms: Counter = field(default_factory=Counter)
     source_name: str = ""
     label: str | None = None
     part: str | None = None
@@ -484,12 +502,13 @@ def import_archive(
     archive: Archive,
     on_bytes: Callable[[int, int], None] = lambda n_done, n_total: None,
     version: Version | None = None,
+    given: Given | None = None,
 ) -> Summary:
     """Import a file or folder of recorded trials into `raw`; `on_bytes` gets the bytes read so far and in all."""
     started = time.monotonic()
     refuse_mistakes()
     folder = Path(folder).resolve()
-    job = _Import(folder, archive, on_bytes, version or Version())
+    job = _Import(folder, archive, on_bytes, version or Version(), given or Given())
     rows = {table: job.rows_of(table) for table in archive.tables}
     try:
         land(job.freeze, **rows)
@@ -504,19 +523,22 @@ def import_archive(
 class _Import:
     """One way through a folder. DuckDB in memory parses; the warehouse is only asked which trials it has."""
 
-    def __init__(self, folder, archive, on_bytes, version):
+    def __init__(self, folder, archive, on_bytes, version, given):
         self.folder, self.archive, self.on_bytes, self.version = folder, archive, on_bytes, version
+        work = work_path(warehouse_path())
+        self.mapping = None if archive.select is None else Mapping(archive, folder, given, work / "source")
         self.walked = walk(folder)
         self.summary = Summary(printable(folder))
         self.version_id = uuid.uuid4().hex
-        spill = work_path(warehouse_path()) / "spill"
-        self.memory = in_memory(**DUCKDB_SETTINGS, temp_directory=str(spill))
+        self.memory = in_memory(**DUCKDB_SETTINGS, temp_directory=str(work / "spill"))
         self._set = functools.partial(versions.set_variables, self.memory)
 
     def rows_of(self, table):
         """Yield Arrow tables of what lands in a table of `raw`; once the trials were read `summary` is complete."""
         if table == "trials":
             yield from ahead(self._trials())
+        elif table in ("paradigms", "paradigm_contrasts"):
+            yield from self._stated(table)
         elif self.summary.version or table == "quarantined_lines":
             yield from self._some(LANDED[table])
 
@@ -524,7 +546,7 @@ class _Import:
         """Yield Arrow tables of the trials that the warehouse does not have yet."""
         stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         self._set(study=self.archive.study, archive=self.archive.name, version_id=self.version_id, stamp=stamp)
-        self._set(seeds=str(ROOT / "seeds"))
+        self._set(seeds=str(seeds_folder()), mapping=self.mapping and self.mapping.text)
         self.memory.execute(PREPARE)
         vignettes = [{"vignette": vignette, **definition} for vignette, definition in self.archive.vignettes.items()]
         for name, rows in {
@@ -534,11 +556,15 @@ class _Import:
             "rejected": REJECTED.empty_table(),
         }.items():
             self.memory.from_arrow(rows).create(name)
+        files = self._ours()
+        chunks = self._refused(self._rows(files)) if self.mapping else self._chunks(files)
+        first = next(chunks, None)  # rows of a mapping may say to which study they belong
         versions.look_back(self.memory, self.archive, warehouse_path())
         self.memory.execute("set variable is_compared = (select count(*) > 0 from versions)")
-        files = self._look_around()
-        for chunk in gather(self._lines(files), lambda lines: lines.nbytes, CHUNK_BYTES):
-            yield from self._parse(pa.concat_tables(chunk))
+        self._list(files)
+        for chunk in itertools.chain([first] if first else [], chunks):
+            self.memory.register("chunk", chunk)
+            yield from self._parse()
         self._conclude()
         yield from self._compare()
 
@@ -550,21 +576,35 @@ class _Import:
         stated = {"frozen_at": datetime.now(UTC), "before_first_call": False, "families": families}
         freeze(warehouse, self.archive.study, [stated], IMPORT)
 
+    def _stated(self, table):
+        """Yield what the paradigms of the trials state that bais knows, as they are now."""
+        if self.summary.version:
+            paradigms = [name for (name,) in self._query("select distinct kind from counts order by kind")]
+            stamp = {"study": self.archive.study, "stated_at": datetime.now(UTC), "ordinal": 1}
+            if rows := [stamp | row for row in of_rows.stated(paradigms)[table]]:
+                yield pa.Table.from_pylist(rows, TABLES[table].schema)
+
     def _some(self, query):
         rows = self.memory.sql(query).to_arrow_table()
         if rows.num_rows:
             yield rows
 
-    def _look_around(self):
-        """List the files of the format, in the order of their numbers, each with its size."""
-        sizes, skipped, unreadable = self.walked
+    def _ours(self):
+        """Return the files of the format, in the order of their numbers, each with its size."""
+        sizes, skipped, _ = self.walked
         self.summary.n_files = len(sizes)
-        ours = {path: size for path, size in sizes.items() if path.name.endswith(self.archive.suffix)}
+        ours = {path: size for path, size in sizes.items() if path.name.lower().endswith(self.archive.suffix)}
         skipped |= {path: f"not a {self.archive.kinds} file" for path in sizes if path not in ours}
         self.summary.skipped = {self._name(path): reason for path, reason in skipped.items()}
+        self.digests = [_digest(path) for path in ours]
+        return ours
+
+    def _list(self, ours):
+        """List the files, with what they hold and which of them are copies."""
+        unreadable = self.walked[2]
         places = [printable(self.archive.path_in_archive(path)) for path in ours]
         n_at_place = Counter(places)
-        digests = [_digest(path) for path in ours]
+        digests = self.digests
         first = self._first_of_each(places, digests)
         rows = [
             (
@@ -576,11 +616,10 @@ class _Import:
         rows += [(len(ours) + i, self._name(path), None, False, None, None, None) for i, path in enumerate(unreadable)]
         self._insert("files", rows, FILES)
         self._reject((len(ours) + i, None, "", reason, "file") for i, reason in enumerate(unreadable.values()))
-        return ours
 
     def _first_of_each(self, places, digests):
         """Return the number of the file for each content: of copies the one known before, else the shortest name."""
-        paths = {place for (place,) in self._rows("select distinct path from held")}
+        paths = {place for (place,) in self._query("select distinct path from held")}
         order = sorted(range(len(places)), key=lambda n: (places[n] not in paths, len(places[n]), places[n]))
         return {digests[number]: number for number in reversed(order)}
 
@@ -605,27 +644,117 @@ class _Import:
             except OSError as error:
                 self._reject([(file, None, "", f"the file cannot be read: {error.strerror}", "file")])
 
-    def _parse(self, chunk):
-        """Turn a chunk of lines into trials."""
-        self.memory.register("chunk", chunk)
+    def _chunks(self, files):
+        """Yield the lines of files, some MB at a time."""
+        for lines in gather(self._lines(files), lambda lines: lines.nbytes, CHUNK_BYTES):
+            yield pa.concat_tables(lines)
+
+    def _find_lines(self):
+        """Make the view `lines`: the objects of JSON in a chunk; what is none is set apart."""
         self.memory.execute(FIND_UNREAD.format(objects=_listed(self.archive.objects)))
-        self.memory.register("mended", _mend(self._rows("select file, line_number, line from unread")))
+        self.memory.register("mended", _mend(self._query("select file, line_number, line from unread")))
+        self.memory.execute(FIND_LINES.format(is_like_a_trial=self._is_like_a_trial))
+
+    @property
+    def _is_like_a_trial(self):
+        """Whether `keys` tell that a line looks like a trial, as a condition of SQL."""
+        return " and ".join(
+            f"list_has_any(keys, {_listed(map(str.lower, fields))})"
+            for fields in (self.archive.llm_fields, self.archive.answer_fields)
+        )
+
+    def _refused(self, rows):
+        """Yield rows; where that ends in a sentence, it is said that nothing has landed."""
+        try:
+            yield from rows
+        except UserError as error:
+            raise UserError(f"{error}; nothing was landed") from None
+
+    def _rows(self, files):
+        """Yield what the mapping makes of files, some MB at a time; what cannot be read of them is set apart."""
+        mapping, names = self.mapping, [self.archive.path_in_archive(path) for path in files]
+        for path, name in zip(files, names, strict=True):
+            if not name.isprintable() or name != name.encode(errors="replace").decode():
+                raise UserError(f"{self._name(path)} has a name that is no text: give it another one")
+        records = self._records(files, names) if self.archive.read else None
+        if not records or pq.read_metadata(records).num_rows:
+            mapping.take(dict(zip(files, names, strict=True)), records)
+            for chunk in mapping.chunks(names, CHUNK_BYTES):
+                if self.archive.read_trials is None:
+                    self._begin(mapping, names)
+                yield chunk
+        if self.archive.read_trials is None:
+            self._begin(mapping, names)
+        for path, digest in zip(files, self.digests, strict=True):
+            if _digest(path) != digest:
+                raise UserError(f"{self._name(path)} was changed while it was read: import it again")
+        self._insert("declared", [tuple(row[name] for name in DECLARED.names) for row in mapping.declared()], DECLARED)
+        for file, name in enumerate(names):
+            n_rows, n_yielded = mapping.n_rows.get(name, 0), mapping.n_yielded[name]
+            self.summary.n_rows[printable(name)] = (n_rows, n_yielded)
+            if n_rows and not n_yielded:
+                self._insert("foreign_lines", [(file, NOTHING_OF_IT, 0)], FOREIGN)
+
+    def _begin(self, mapping, names):
+        """Prepare for the rows of a mapping, of which it is known now which columns they have."""
+        read_trials = of_rows.read_trials(self.archive, mapping.names)
+        self.archive = replace(self.archive, study=mapping.study, read_trials=read_trials)
+        self._set(study=mapping.study)
+        self.memory.execute(of_rows.PREPARE)
+        paradigms = (
+            of_rows.options_of_paradigms() if "paradigm" in mapping.names else of_rows.OF_PARADIGMS.empty_table()
+        )
+        self.memory.from_arrow(paradigms).create("of_paradigms")
+        number_of = {name: n for n, name in enumerate(names)}
+        self._reject(
+            (number_of[line.file], line.number, *beginning(line.text.encode(), line.reason), "malformed")
+            for line in mapping.tables.rejected
+        )
+        ((n_apart,),) = self._query("select count(line_number) from rejected")
+        self.summary.n_lines = n_apart + self.summary.skipped_lines.total()
+
+    def _records(self, files, names):
+        """Write what files of JSON hold to one file, of which a mapping reads it; what is no object is set apart."""
+        path = self.mapping.scratch / "records.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with pq.ParquetWriter(path, RECORDS) as writer:
+            for chunk in self._chunks(files):
+                self.memory.register("chunk", chunk)
+                self._find_lines()
+                lines = self.memory.sql("from lines order by file, line_number").to_arrow_table()
+                places = lines["file"].combine_chunks()
+                writer.write_table(pa.table([pa.array(names).take(places), lines["line"]], schema=RECORDS))
+        return path
+
+    def _parse(self):
+        """Turn a chunk of lines into trials."""
+        if self.mapping:
+            self.memory.execute("create or replace temp view lines as from chunk")
+        else:
+            self._find_lines()
         parse = PARSE.format(
             read_trials=self.archive.read_trials,
             own_id=self.archive.own_id or "null::varchar",
             own_name=self.archive.own_name or "null::varchar",
-            reading=versions.reading(self.archive),
-            is_like_a_trial=" and ".join(
-                f"list_has_any(keys, {_listed(map(str.lower, fields))})"
-                for fields in (self.archive.llm_fields, self.archive.answer_fields)
-            ),
+            is_like_a_trial=self._is_like_a_trial,
             shape="".join(
                 f" when list_has_all(keys, {_listed(map(str.lower, fields))}) then {quoted(name)}"
                 for name, fields in self.archive.foreign.items()
             ),
         )
-        for step in (parse, NUMBER_REPEATED, COUNT):
+        for step in (parse, NUMBER_REPEATED):
             self.memory.execute(step)
+        if not self.mapping:
+            self.memory.execute(FORGET_FILES)
+        elif "own_id" in self.mapping.names:
+            for name, own_id, number in self._query(of_rows.TWICE):
+                raise UserError(
+                    f"{self.mapping.name} yields two trials of {printable(name)} with the own_id {printable(own_id)} "
+                    f"(the second is row {number:,}): it should name one alone; nothing was landed"
+                )
+        self.memory.execute(COUNT)
+        if self.mapping:
+            self.memory.execute(of_rows.KEEP_CALLS)
         self.memory.execute(f"create table if not exists gathered as {SELECT_TRIALS} limit 0")
         gathers = "landed_in is not null or getvariable('is_compared')"
         self.memory.execute(f"insert into gathered from ({SELECT_TRIALS}) where {gathers}")
@@ -635,12 +764,12 @@ class _Import:
         """Hold what was read against what the source had before, and yield the trials that it did not have."""
         summary, memory = self.summary, self.memory
         memory.execute(GATHER_ALL)
-        own_names = [name for (name,) in self._rows("select distinct source_name from own_names order by all")]
+        own_names = [name for (name,) in self._query("select distinct source_name from own_names order by all")]
         summary.source_name = versions.source_of(memory, self.version, own_names, self.folder)
         self._set(source_name=summary.source_name)
         summary.part = versions.part_of_before(memory, self.folder)
         self._set(is_part=summary.part is not None)
-        unreadable = [name for (name,) in self._rows("select name from files where sha256 is null order by name")]
+        unreadable = [name for (name,) in self._query("select name from files where sha256 is null order by name")]
         memory.execute(versions.UNREAD_BEFORE)
         if summary.part:
             memory.execute(KEEP_UNREAD_OF_OTHER_FILES)
@@ -669,21 +798,21 @@ class _Import:
     def _sum_up(self):
         """Count what became of the entries, and decide whether this is a version of its own."""
         summary = self.summary
-        streamed = dict(self._rows("select state, sum(n)::bigint from counts group by state"))
-        changes = Counter(dict(self._rows(COUNT_CHANGES)))
+        streamed = dict(self._query("select state, sum(n)::bigint from counts group by state"))
+        changes = Counter(dict(self._query(COUNT_CHANGES)))
         summary.n_duplicates = streamed.get("copy", 0)
         summary.n_new, summary.n_changed, summary.n_gone = changes["new"], changes["changed"], changes["gone"]
         summary.n_collected = streamed.get("collected", 0)
         summary.n_unchanged = changes["unchanged"] + changes["attached"] + summary.n_collected
-        ((summary.n_back, summary.n_audited_again),) = self._rows(COUNT_TAKEN_UP)
-        ((is_compared, digest),) = self._rows(f"select getvariable('is_compared'), ({SELECT_DIGEST})")
+        ((summary.n_back, summary.n_audited_again),) = self._query(COUNT_TAKEN_UP)
+        ((is_compared, digest),) = self._query(f"select getvariable('is_compared'), ({SELECT_DIGEST})")
         if not is_compared:
             summary.n_new += streamed.get("new", 0)
         newest, digest_before = versions.newest_version(self.memory)
-        ((n_said,),) = self._rows("select count(*) from decided where not is_as_before")
+        ((n_said,),) = self._query("select count(*) from decided where not is_as_before")
         is_other = digest_before != digest
         summary.is_older = newest is not None and (self.version.is_older or (self.version.gives_way and is_other))
-        ((is_unread_as_before,),) = self._rows(IS_UNREAD_AS_BEFORE)
+        ((is_unread_as_before,),) = self._query(IS_UNREAD_AS_BEFORE)
         is_another = newest is None or n_said or is_other or not is_unread_as_before
         if summary.is_older:
             is_another = not versions.is_kept(self.memory, digest)
@@ -696,14 +825,15 @@ class _Import:
     def _conclude(self):
         """Fill in the summary."""
         summary = self.summary
+        summary.n_lines += sum(n for _, n in summary.n_rows.values())
         self.memory.execute(JUDGE_FILES)
-        others = self._rows(
+        others = self._query(
             "select name, looks_like from fruitless join files using (file) where looks_like is not null"
         )
         summary.skipped |= {name: printable(f"other data: {looks_like}") for name, looks_like in others}
-        unread = self._rows("select name, line_number, reason from quarantined order by all")
+        unread = self._query("select name, line_number, reason from quarantined order by all")
         summary.quarantined = [(name, number, printable(reason)) for name, number, reason in unread]
-        kinds = self._rows("select kind, count(distinct file), sum(n)::bigint from counts group by kind")
+        kinds = self._query("select kind, count(distinct file), sum(n)::bigint from counts group by kind")
         if not kinds:
             refusals = [*summary.skipped.items(), *((name, reason) for name, _, reason in summary.quarantined)]
             raise self.archive.unusable(self.folder, f"{summary.n_files} files, none with trials", refusals)
@@ -717,7 +847,9 @@ class _Import:
             (summary.skipped_lines, SKIPPED_LINES),
             (summary.quarantined_lines, QUARANTINED_LINES),
         ):
-            counts.update({printable(name): n for name, n in self._rows(query)})
+            counts.update({printable(name): n for name, n in self._query(query)})
+        if self.mapping:
+            summary.unknown_paradigms.update(of_rows.unknown_paradigms(summary.rows))
         summary.unlisted_llms = [printable(llm) for llm in unlisted_among(self.memory, "counts")]
 
     def _reject(self, rejected):
@@ -726,7 +858,7 @@ class _Import:
     def _insert(self, table, rows, schema):
         self.memory.from_arrow(_table(rows, schema)).insert_into(table)
 
-    def _rows(self, sql):
+    def _query(self, sql):
         return self.memory.sql(sql).fetchall()
 
     def _name(self, path):
@@ -740,19 +872,6 @@ def _digest(path: Path) -> str | None:
 
 def _listed(texts):
     return f"[{', '.join(map(quoted, texts))}]"
-
-
-def gather(items: Iterable, size: Callable[..., int], enough: int) -> Iterator[list]:
-    """Put items together into lists, each of which ends with the item that brings its sizes to `enough`."""
-    gathered, total = [], 0
-    for item in items:
-        gathered.append(item)
-        total += size(item)
-        if total >= enough:
-            yield gathered
-            gathered, total = [], 0
-    if gathered:
-        yield gathered
 
 
 def ahead(items: Iterator) -> Iterator:

@@ -1,101 +1,48 @@
-"""Logs of other tools: a small YAML file says which of their fields is the LLM, the vignette, the number and so on.
+"""A mapping: a SELECT over `source` that yields columns called as ours, put to a process of its own.
 
-study: salary-offers                    # or `--study`
-columns:
-  llm: {field: provider.id, values: {"openai:gpt-4.1": openai/gpt-4.1}}
-  vignette: vars.vignette               # a path into the result; of a list of paths the first that is there counts
-  technique: {field: vars.technique, default: no_technique}
-  anchor_value: vars.anchor
-  temperature: {value: 0.7}             # the same for every result
-  text: response.output
-vignettes:
-  analyst: {domain: salary, response_unit: thousand USD, valid_min: 10, valid_max: 1000}
+docs/importing.md says what a person has to know of it.
 """
 
+import json
 import re
-from dataclasses import replace
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
-import yaml
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field, ValidationError, model_validator
 
-from ingest.archives import Archive, archives, complaint, infinite
-from ingest.ask.responses import macros
+from ingest.archives import Archive
+from ingest.archives.table import ARCHIVE as TABLE
+from ingest.archives.table import AS_IT_IS, KINDS
+from ingest.bring.child import UNCLEAN
+from ingest.bring.columns import OF_VIGNETTES, TIMEOUT_S
+from ingest.bring.tables import SOURCE, Tables, endings_of, kind_of
 from ingest.paradigms.paradigm import DIFFERS, SAME
-from ingest.texts.files import Finite, Name, Part, plain, text_of
-from ingest.warehouse import UserError, printable, quoted
+from ingest.texts.documents import read_records
+from ingest.texts.files import NAME_PATTERN, OF_PATTERNS, Finite, Part, found_wrong, text_of
+from ingest.texts.lines import gather, walk
+from ingest.warehouse import ROOT, UserError, printable, sha256_of
 
-SEGMENT = re.compile(r'"([^"]+)"|([^."]+)')
-PATH = re.compile(r'^(?:"[^"]+"|[^."]+)(?:\.(?:"[^"]+"|[^."]+))*$')
-KINDS_OF_COLUMNS = {
-    "anchor_value": "number",
-    "temperature": "number",
-    "replicate": "whole number",
-    "first_number": "number",
-    "time": "time",
-}
+NEW = "new"
+ROWS_A_SECOND = 5_000  # that take no time of it, since they have to be landed meanwhile
+NOT_A_NAME = re.compile(r"[^a-z0-9._-]+")
 
 
-def _as_text(value):
-    """Return a scalar of YAML as JSON writes it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, int | float) else value
+@dataclass(frozen=True)
+class Given:
+    """What a person says of how a table becomes trials."""
 
-
-Text = Annotated[str, BeforeValidator(_as_text)]
-FieldPath = Annotated[str, Field(pattern=PATH.pattern)]
-
-
-class Column(Part):
-    """Where a column comes from: a field, or one value for all; `values` says what the log's words mean here."""
-
-    field: list[FieldPath] = Field([])
-    value: Text | None = None
-    values: dict[Text, Text] = Field({})
-    default: Text | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short(cls, content):
-        if isinstance(content, str | list):
-            content = {"field": content}
-        if isinstance(content, dict) and isinstance(content.get("field"), str):
-            content = {**content, "field": [content["field"]]}
-        return content
-
-    @model_validator(mode="after")
-    def _one_source(self):
-        if bool(self.field) == (self.value is not None):
-            raise ValueError("give either a field or a value")
-        return self
-
-
-class Columns(Part):
-    """The columns of a trial; see docs/importing.md."""
-
-    llm: Column
-    vignette: Column
-    technique: Column
-    llm_returned: Column | None = None
-    anchor_value: Column | None = None
-    anchor_direction: Column | None = None
-    temperature: Column | None = None
-    replicate: Column | None = None
-    text: Column | None = None
-    number: Column | None = None
-    first_number: Column | None = None
-    time: Column | None = None
-    error: Column | None = None
-    prompt: Column | None = None
-    prompt_hash: Column | None = None
-
-    @model_validator(mode="after")
-    def _has_answer(self):
-        if not self.text and not self.number:
-            raise ValueError("text or number is needed: without one there is no answer")
-        return self
+    path: Path | None = None  # of the mapping; `new` writes one
+    beside: tuple[tuple[str, Path], ...] = ()
+    timeout_s: float = TIMEOUT_S
 
 
 class Vignette(Part):
@@ -113,215 +60,271 @@ class Vignette(Part):
         if (self.baseline_prompt == DIFFERS) != (self.differs_by is not None):
             raise ValueError(
                 "baseline_prompt and differs_by: where the unanchored prompt differs by more than the anchor, say "
-                "`baseline_prompt: differs` and under differs_by what differs, else neither or `baseline_prompt: same`"
+                "`differs` and in differs_by what differs, else neither or `same`"
             )
         return self
 
 
-class Mapping(Part):
-    """A mapping file."""
-
-    study: Name | None = None
-    columns: Columns
-    vignettes: dict[Text, Vignette] = Field({})
-
-
-def read_mapping(path: Path, study: str | None = None) -> Mapping:
-    """Read a mapping file; `study` goes before the one that it names."""
-    text = text_of(Path(path))
-    try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise UserError(f"{printable(path)} is not valid YAML{where}") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{printable(path)}: a mapping has the keys study, columns, vignettes; see docs/importing.md")
-    if study:
-        content = {**content, "study": study}
-    try:
-        mapping = Mapping.model_validate(content)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(map(str, first["loc"])) or "columns"
-        raise UserError(printable(f"{path}: {key}: {plain(first)}")) from None
-    if not mapping.study:
-        raise UserError(f"{printable(path)} names no study: say with --study which study the trials belong to")
-    return mapping
-
-
-def mapped(archive: Archive, path: Path | None, study: str | None) -> Archive:
+def mapped(archive: Archive, folder: Path, given: Given, study: str | None) -> Archive:
     """Return a format with what `--map` and `--study` say of it, or say why they do not fit."""
-    if not archive.mapping:
-        if (path or study) and archive.is_folder:
+    if archive.select is None:
+        if (given.path or study or given.beside) and archive.is_folder:
             raise UserError("an export says itself which study its trials belong to: leave out --map and --study")
-        if path or (study and not (archive.is_study_the_kind or archive.names_study)):
-            forms = " and ".join(other.form for other in archives() if other.mapping)
-            raise UserError(f"--map and --study are for the formats {forms}: {archive.form} needs neither")
+        if given.path or given.beside or (study and not (archive.is_study_the_kind or archive.names_study)):
+            raise UserError(
+                f"--map, --with and --study are for tables of trials, and {archive.form} needs none of them: leave "
+                "them out, or say with --format table that it is a table"
+            )
         return replace(archive, study=study) if archive.names_study else archive
-    if not path:
-        example = f"ingest/archives/{archive.mapping.name}"
-        raise UserError(f"say with --map FILE which field is what: {example} is an example")
-    mapping = read_mapping(path, study)
+    for name, path in given.beside:
+        if not path.is_file():
+            raise UserError(f"--with {printable(name)}: there is no file {printable(path)}")
+    folder = Path(folder).resolve()
+    if archive.read is None:
+        endings = endings_of(walk(folder)[0])
+        archive = replace(archive, suffix=endings, read=read_records if endings == KINDS["records"] else None)
+    select = archive.select if given.path is None else _mapping_text(given.path)
     return replace(
-        archive,
-        study=mapping.study,
-        read_trials=read_trials(archive.name, mapping),
-        vignettes={vignette: declared.model_dump() for vignette, declared in mapping.vignettes.items()},
-        llm_fields=(*archive.llm_fields, *_outermost(mapping.columns.llm)),
-        answer_fields=(*archive.answer_fields, *_outermost(mapping.columns.text), *_outermost(mapping.columns.number)),
-        objects=_objects(mapping.columns),
-    )
-
-
-def _outermost(column):
-    """Name the fields of a line that a column is read in."""
-    return [_segments(path)[0] for path in (column.field if column else [])]
-
-
-def _objects(columns):
-    """Name the objects of a line that the columns are read in."""
-    named = (column for key in Columns.model_fields if (column := getattr(columns, key)))
-    ways = [_segments(path) for column in named for path in column.field]
-    return tuple(sorted({_path(way[:n]) for way in ways for n in range(len(way))} | {"$"}))
-
-
-def read_trials(name: str, mapping: Mapping) -> str:
-    """Write the SQL that makes trials, of the kind `name`, of lines.
-
-    A condition that cannot be read makes a line no trial; an answer that cannot is a trial without a number. A number
-    that the log does not have is read in the text, by the rule that the models read with.
-    """
-    columns = mapping.columns
-    texts = ",\n        ".join(f"{_select_text(getattr(columns, key))} as {key}_said" for key in Columns.model_fields)
-    unit = _declared(mapping, "response_unit", "varchar")
-    reading = macros()["read_response"]("text_said", "unit") if not columns.number else "null"
-    by_range = macros()["number_in_cell"](
-        "struct_extract(found, 'if_decimal')", "struct_extract(found, 'if_grouped')", "null::double",
-        _declared(mapping, "valid_min", "double"), _declared(mapping, "valid_max", "double"),
+        archive, study=study, select=select, own_id="line ->> '$.own_id'", own_name="trials.source_name",
+        path_in_archive=lambda path: path_below(folder, path),
     )  # fmt: skip
-    read = f"coalesce(struct_extract(found, 'response'), {by_range})"
-    number = "try_cast(number_said as double)" if columns.number else read
-    refused = "false" if columns.number else "struct_extract(found, 'status') = 'refused'"
-    return f"""
-with said as (
-    select
-        file,
-        line_number,
-        line,
-        {texts}
-    from lines
-),
-
-units as (
-    select *, {unit} as unit from said
-),
-
-readings as (
-    select *, case when text_said is not null then {reading} end as found from units
-),
-
-judged as (
-    select
-        *,
-        {number} as number_read,
-        text_said is null and number_said is null and error_said is not null as is_failed,
-        case
-            {_missing(columns)}
-        end as missing,
-        case when missing is null then
-            case
-            {_complaints(columns)}
-            end
-        end as complaint
-    from readings
-)
-
-select
-    file,
-    line_number,
-    line,
-    case when missing is null and complaint is null then {quoted(name)} end as kind,
-    missing as looks_like,
-    complaint,
-    llm_said as llm_recorded,
-    llm_returned_said as llm_returned,
-    vignette_said as vignette,
-    technique_said as technique,
-    coalesce(anchor_direction_said, case when anchor_value_said is null then 'none' end) as anchor_direction,
-    try_cast(anchor_value_said as double) as anchor_value,
-    try_cast(temperature_said as double) as temperature,
-    try_cast(replicate_said as bigint) as replicate,
-    case when is_failed then 'failed' when {refused} then 'refused' end as status_recorded,
-    case when is_failed then error_said[:1000] end as reason_recorded,
-    number_read as response_recorded,
-    try_cast(first_number_said as double) as first_response,
-    coalesce(text_said, case when isfinite(number_read) is not true then number_said end) as response_text,
-    {quoted(name)} as protocol,
-    coalesce(prompt_hash_said, md5(prompt_said)) as prompt_hash,
-    prompt_said as prompt_text,
-    try_cast(time_said as timestamptz) as asked_at
-from judged
-"""
 
 
-def _declared(mapping, name, of_type):
-    """Return what the mapping declares of the vignette of a line."""
-    declared = " ".join(
-        f"when {quoted(vignette)} then {quoted(value)}"
-        for vignette, definition in mapping.vignettes.items()
-        if (value := getattr(definition, name)) is not None
-    )
-    return f"(case vignette_said {declared} end)::{of_type}" if declared else f"null::{of_type}"
+def path_below(folder: Path, path: Path) -> str:
+    """Return what a file is called that an import of a folder, or of that file, brings."""
+    return path.name if path == folder else path.relative_to(folder).as_posix()
 
 
-def _missing(columns):
-    """Say what a line lacks of a trial."""
-    return "\n            ".join(
-        f"when coalesce({key}_said, '') = '' then {quoted(f'there is no {_place(getattr(columns, key))} ({key})')}"
-        for key in ("llm", "vignette", "technique")
-    )
+def _mapping_text(path):
+    if path.suffix.lower() in (".yaml", ".yml"):
+        raise UserError(
+            f"{printable(path)}: a mapping is a SELECT now, not YAML: `--map {NEW}` in the place of the file writes "
+            "one to fill in (docs/importing.md)"
+        )
+    return text_of(path)
 
 
-def _complaints(columns):
-    """Say which condition of a trial cannot be read."""
-    cases = [complaint(key, f"{key}_said", kind) for key, kind in KINDS_OF_COLUMNS.items()]
-    cases.append(
-        "when anchor_direction_said not in ('none', 'low', 'high') "
-        "then 'anchor_direction is not none, low or high: ' || anchor_direction_said[:100]"
-    )
-    if columns.number:
-        paths = map(_json_path, columns.number.field)
-        types = ", ".join(f"nullif(json_type(line, {quoted(path)}), 'NULL')" for path in paths)
-        cases.append(infinite("number", "number_said", f"coalesce({types or quoted('VARCHAR')})"))
-    return "\n            ".join(cases)
+def study_named(folder: Path) -> str:
+    """Return what the study of a file or folder is called if nobody says it: as that is."""
+    name = folder.name.partition(".")[0] or folder.name
+    return NOT_A_NAME.sub("-", name.lower()).strip("._-")[:100] or "imported"
 
 
-def _place(column):
-    return " or ".join(column.field) or "value"
+def with_files(beside: tuple[tuple[str, Path], ...]) -> str:
+    """Say, in comments below a mapping, what was beside it: with another file it is another mapping."""
+    return "".join(f"\n-- --with {name}={printable(path.name)} {sha256_of(path)}" for name, path in beside)
 
 
-def _select_text(column):
-    if column is None:
-        return "null::varchar"
-    if column.value is not None:
-        return quoted(column.value)
-    arguments = ", ".join(f"nullif(line ->> {quoted(_json_path(path))}, '')" for path in column.field)
-    if column.values:
-        meant = " ".join(f"when {quoted(word)} then {quoted(mean)}" for word, mean in column.values.items())
-        arguments = f"case coalesce({arguments}) {meant} else coalesce({arguments}) end"
-    default = f", {quoted(column.default)}" if column.default is not None else ""
-    return f"coalesce({arguments}{default})"
+class Mapping:
+    """A mapping of an import, as it is put to a process of its own."""
+
+    def __init__(self, archive: Archive, folder: Path, given: Given, scratch: Path):
+        self.archive, self.folder, self.given, self.scratch = archive, folder, given, scratch
+        self.tables = Tables(scratch, archive.read or read_records)
+        self.n_rows, self.n_yielded = {}, Counter()  # by file, how many it holds and how many the mapping yields
+        self.names: list[str] = []  # the columns that it yields
+        self.studies, self.vignettes = set(), set()  # as its rows say
+        is_map = given.path is not None
+        self.name = printable(given.path) if is_map else printable(folder.name)
+        self.is_map = is_map or archive.select != AS_IT_IS
+        to_write = f"`bais import {printable(folder)} --map {NEW}` writes a mapping to fill in"
+        self.to_do = "see docs/importing.md" if is_map else to_write
+
+    @property
+    def text(self) -> str:
+        """The SELECT, and which files were beside it."""
+        return self.archive.select.strip() + with_files(self.given.beside)
+
+    def take(self, files: dict[Path, str], records: Path | None) -> None:
+        """Take the files of an import, as they are called, or the records that were read in them; and those beside."""
+        if records:
+            self.tables.add_records(SOURCE, records)
+        else:
+            self.tables.add(SOURCE, files)
+        for name, path in self.given.beside:
+            if kind_of(path) is None:
+                raise UserError(
+                    f"--with {printable(name)}: {printable(path)} is no table: its name should end in one of "
+                    f"{', '.join(TABLE.suffix)}"
+                )
+            path = path.resolve()
+            self.tables.add(name, {path: path.name}, is_beside=True)
+
+    def chunks(self, files: list[str], n_bytes: int) -> Iterator[pa.Table]:
+        """Yield what the mapping yields of files, each row with the number of its file and its own among that file's.
+
+        With the first chunk `names` and `n_rows` are known, and the study.
+        """
+        number_of = {file: n for n, file in enumerate(files)}
+        for batches in gather(self.rows(files), lambda batch: batch.nbytes, n_bytes):
+            table = pa.Table.from_batches(batches).combine_chunks()
+            if table["filename"].null_count:
+                raise UserError(f"{self.name} yields a row without filename: let it yield that of source")
+            names = table["filename"].chunk(0).dictionary_encode()
+            if unknown := [name for name in names.dictionary.to_pylist() if name not in number_of]:
+                raise UserError(
+                    f"{self.name} yields {printable(unknown[0])} in filename, which is none of the files: let it yield "
+                    "filename of source as it is"
+                )
+            self._note(table)
+            of_rows = np.array([number_of[name] for name in names.dictionary.to_pylist()])[names.indices.to_numpy()]
+            lines = np.empty(len(of_rows), dtype=np.int64)
+            for file in np.unique(of_rows):
+                places = np.flatnonzero(of_rows == file)
+                lines[places] = np.arange(1, len(places) + 1) + self.n_yielded[files[file]]
+                self.n_yielded[files[file]] += len(places)
+            placed = pa.table({"file": of_rows.astype(np.int64), "line_number": lines})
+            for column in table.column_names[1:]:
+                placed = placed.append_column(column, table[column])
+            yield placed
+
+    def _note(self, table):
+        """Take account of what rows say of the study and of vignettes; refuse a NUL."""
+        if self.archive.study is None and "study" in self.names:
+            self.studies.update(table["study"].unique().to_pylist())
+            if len(self.studies) > 1:
+                named = " and ".join(sorted(printable(study or "none") for study in self.studies))
+                raise UserError(
+                    f"{self.name} yields trials of several studies, {named}: let it yield those of one, with a WHERE"
+                )
+        if not OF_VIGNETTES.keys().isdisjoint(self.names):
+            rows = table.select(["vignette", *OF_VIGNETTES]).group_by(["vignette", *OF_VIGNETTES]).aggregate([])
+            self.vignettes |= {tuple(row.values()) for row in rows.to_pylist() if row["vignette"]}
+        for column in table.column_names if pc.any(pc.match_substring(table["line"], r"\u0000")).as_py() else ():
+            if pc.any(pc.match_substring(table[column], "\0")).as_py():
+                raise UserError(
+                    f"{self.name} yields a NUL in {column}, which no text holds: take it out, in a mapping with "
+                    f"replace({column}, chr(0), '')"
+                )
+
+    @property
+    def study(self) -> str:
+        """The study that the rows belong to: as a person says, as they say, or called as what they lie in."""
+        said = self.archive.study or next(iter(self.studies), None) or study_named(self.folder)
+        if not re.fullmatch(NAME_PATTERN, said):
+            raise UserError(f"the study {printable(said)} {OF_PATTERNS[NAME_PATTERN]}: name another one with --study")
+        return said
+
+    def declared(self) -> list[dict]:
+        """Return what the rows say of vignettes, checked: each once, and the same in all of its rows."""
+        said = {}
+        for vignette, *values in sorted(self.vignettes, key=str):
+            before = said.setdefault(vignette, values)
+            if before != values:
+                column, *both = next(
+                    told for told in zip(OF_VIGNETTES, before, values, strict=True) if told[1] != told[2]
+                )
+                raise UserError(
+                    f"{self.name} says two things of the vignette {printable(vignette)}: {column} is "
+                    f"{' and '.join(printable(value or 'empty') for value in both)}; it should be the same in all of "
+                    "its rows"
+                )
+        rows = {vignette: values for vignette, values in said.items() if any(values)}
+        return [{"vignette": vignette, **self._checked(vignette, values)} for vignette, values in rows.items()]
+
+    def _checked(self, vignette, values):
+        try:
+            return Vignette.model_validate(dict(zip(OF_VIGNETTES, values, strict=True))).model_dump()
+        except ValidationError as error:
+            raise UserError(printable(f"{self.name}: vignette {vignette}: {found_wrong(error)[1]}")) from None
+
+    def rows(self, files: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield what the mapping yields of files of some names; `n_rows` and `names` are known with the first rows."""
+        spec = {
+            "name": self.name, "select": self.archive.select, "is_map": self.is_map, "n_files": len(files),
+            "only_file": files[0] if files else "", "where": self.name if self.is_map else f"the table {self.name}",
+            "to_do": self.to_do, "looks": False,
+        }  # fmt: skip
+        if not self.is_map:  # what is taken as it is needs no whole beside its parts
+            self.tables.leave_out_wholes()
+        for attempt in range(2):
+            try:
+                yield from self._stream(spec)
+                return
+            except Unclean:
+                if attempt or self.names:
+                    raise UserError(f"{self.name} holds CSV that cannot be read even line by line") from None
+                self.tables.clean()
+
+    def looked_at(self) -> dict[str, list]:
+        """Return of each table its columns: name, type and some values."""
+        for _ in range(2):
+            try:
+                with self._child({"name": self.name, "looks": True}) as child:
+                    return json.loads(child.process.stdout.read())
+            except Unclean:
+                self.tables.clean()
+        return {}
+
+    def _stream(self, spec):
+        with self._child(spec) as child:
+            try:
+                with pa.ipc.open_stream(child.process.stdout) as stream:
+                    told = stream.schema.metadata
+                    self.n_rows, self.names = json.loads(told[b"rows"]), json.loads(told[b"names"])
+                    child.give(sum(self.n_rows.values()) / ROWS_A_SECOND)
+                    yield from stream
+            except (pa.ArrowInvalid, OSError):  # it said why it ended
+                child.process.stdout.read()
+
+    def _child(self, spec):
+        return _Child(spec | {"tables": self.tables.tables}, self.scratch, self.given.timeout_s)
 
 
-def _segments(path):
-    return [between_quotes or bare for between_quotes, bare in SEGMENT.findall(path)]
+class Unclean(Exception):
+    """A CSV file holds lines that are none."""
 
 
-def _json_path(path):
-    """Write `vars.0."a.b"` as DuckDB does: `$."vars"[0]."a.b"`."""
-    return _path(_segments(path))
+class _Child:
+    """A process of its own, as long as it is asked: what keeps it from its end is said in one sentence."""
 
+    def __init__(self, spec, scratch, timeout_s):
+        self.name, self.timeout_s, self.is_late = spec["name"], timeout_s, False
+        scratch.mkdir(parents=True, exist_ok=True)
+        self.said, path = scratch / "said.txt", scratch / "spec.json"
+        path.write_text(json.dumps(spec | {"spill": str(scratch / "spill")}), encoding="utf-8")
+        self.command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
+                        f"from ingest.bring.child import main; sys.exit(main(sys.argv[1]))", str(path)]  # fmt: skip
 
-def _path(segments):
-    return "$" + "".join(f"[{part}]" if part.isascii() and part.isdigit() else f'."{part}"' for part in segments)
+    def __enter__(self):
+        with self.said.open("wb") as said:
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said, cwd=self.said.parent
+            )
+        self.timer = threading.Timer(self.timeout_s, self._end)
+        self.timer.start()
+        return self
+
+    def give(self, seconds: float) -> None:
+        """Give it more time."""
+        self.timer.cancel()
+        self.timer = threading.Timer(self.timeout_s + seconds, self._end)
+        self.timer.start()
+
+    def _end(self):
+        self.is_late = True
+        self.process.kill()
+
+    def __exit__(self, kind, error, trace):
+        if kind is not None:
+            self.process.kill()
+        self.process.stdout.close()
+        code = self.process.wait()
+        self.timer.cancel()
+        if kind is not None and not self.is_late:
+            return
+        said = self.said.read_text(encoding="utf-8", errors="replace").strip()
+        if self.is_late:
+            raise UserError(
+                f"{self.name} was not done after {self.timeout_s:g} s and was ended: mend it, or "
+                "give it more time with --timeout"
+            )
+        if code == UNCLEAN:
+            raise Unclean
+        if code == 2 and said:
+            raise UserError(printable(said))
+        if code:
+            raise UserError(
+                f"{self.name} needs more memory than a mapping gets, or cannot be run (its process ended with {code}): "
+                "let it hold fewer rows or shorter texts at once"
+            )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pydantic_core import from_json
 
-from ingest.archives import Archive, archives
+from ingest.archives import Archive, archive_of, archives
 from ingest.texts.lines import walk, whole_characters
 from ingest.warehouse import UserError, printable, scratch
 
@@ -25,13 +25,15 @@ LINES = pa.schema({"file": pa.int64(), "line_number": pa.int64(), "line": pa.str
 
 
 def recognised(path: Path, *, is_mapped: bool = False) -> Archive:
-    """Return the format of a file or folder; if none or several fit, say which there are and what each looks like.
+    """Return the format of a file or folder: what is none that bais knows may be a table of trials.
 
-    A mapping says of what it knows which field is what: then the endings decide where nothing is recognised.
+    With a mapping it is a table, if not one that has to be read in a way of its own.
     """
     path = Path(path).resolve()
     sizes, _, unreadable = walk(path)
     matches = _found(path, [file for file, size in sizes.items() if size])
+    if is_mapped:
+        matches = [(archive, files) for archive, files in matches if archive.select is not None]
     n_files = sum(len(files) for _, files in matches)
     is_one_whole = any(archive.is_folder for archive, _ in matches)
     for archive, files in matches:
@@ -42,14 +44,13 @@ def recognised(path: Path, *, is_mapped: bool = False) -> Archive:
         raise UserError(
             f"{printable(path)} holds files of several formats, {such_as}: say with --format which are meant"
         )
-    mapped = [archive for archive in archives() if archive.mapping and any(map(archive.has_ending, sizes))]
-    if is_mapped and len(mapped) == 1:
-        return mapped[0]
+    table = archive_of("table")
+    if any(map(table.has_ending, sizes)):
+        return table
     such_as = "".join(f"; {printable(file.name)}: {why}" for file, why in list(unreadable.items())[:1])
-    formats = "; ".join(f"{archive.form} ({archive.kinds}: {archive.expected})" for archive in archives())
     raise UserError(
-        f"nothing usable in {printable(path)}: {len(sizes):,} files, none of a known format: {formats}; "
-        f"name one with --format to have it tried{such_as}"
+        f"nothing usable in {printable(path)}: {len(sizes):,} files, none a table ({', '.join(table.suffix)}), nor of "
+        f"another format that `bais import --help` names{such_as}"
     )
 
 
@@ -58,6 +59,8 @@ def _found(path: Path, files: list[Path]) -> list[tuple[Archive, list[Path]]]:
     matches = []
     with _beginnings(files) as (memory, files, heads):
         for archive in archives():
+            if not (archive.header or archive.file_name or archive.mark or archive.read_trials):
+                continue  # a table looks like anything
             numbers = range(len(files))
             if archive.header:
                 numbers = [n for n in numbers if all(name.encode() in _first_line(heads[n]) for name in archive.header)]

@@ -1,6 +1,5 @@
 """The project's models outside of dbt: rendered with what dbt would give them, and made in any DuckDB connection."""
 
-import csv
 import functools
 import hashlib
 from collections.abc import Callable, Iterable
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING
 import jinja2
 import yaml
 
-from ingest.warehouse import ROOT, quoted
+from ingest.land.seeds import read_seed, seeds
+from ingest.warehouse import ROOT
 
 if TYPE_CHECKING:
     import duckdb
@@ -21,7 +21,6 @@ MACROS = (
 )  # fmt: skip
 ENGINE = {"target": {"type": "duckdb"}, "zip": zip}  # what dbt would give macros/engines.sql
 EMPTY = {"papers": "document varchar, study varchar, label varchar, digest varchar"}  # no batch is of a version cited
-SEED_TYPES = ROOT / "seeds" / "_seeds.yml"
 PROJECT = ROOT / "dbt_project.yml"
 
 
@@ -67,18 +66,6 @@ def model_relations() -> dict[str, str]:
     return relations
 
 
-@functools.cache
-def seed_types() -> dict[str, dict[str, str]]:
-    """Return the types of the columns of each seed."""
-    return {seed["name"]: seed["config"]["column_types"] for seed in declarations(SEED_TYPES)["seeds"]}
-
-
-def columns_of_seed(name: str) -> dict[str, str]:
-    """Return the columns of a seed with their types, in the order of its file."""
-    with open(ROOT / "seeds" / f"{name}.csv", encoding="utf-8", newline="") as file:
-        return {column: seed_types()[name][column] for column in next(csv.reader(file))}
-
-
 def project_variable(name: str) -> str:
     """Return the value that `dbt_project.yml` gives a var."""
     return declarations(PROJECT)["vars"][name]
@@ -87,13 +74,7 @@ def project_variable(name: str) -> str:
 def query_of(name: str, raw: str = "raw") -> str:
     """Return the SQL of a model or seed that comes from nothing but `raw` and seeds, as the warehouse runs it."""
     models = _InOneQuery(None, {"raw": raw}, {})
-    return read_seed(name) if name in seed_types() else models.render(name)
-
-
-def read_seed(name: str) -> str:
-    """Return the SQL that reads a seed from its file."""
-    path = ROOT / "seeds" / f"{name}.csv"
-    return f"from read_csv({quoted(path)}, auto_detect = false, header = true, columns = {columns_of_seed(name)})"
+    return read_seed(name) if name in seeds() else models.render(name)
 
 
 class Models:
@@ -117,7 +98,7 @@ class Models:
         """Return the relation of a model or seed, which is made if it is not there yet."""
         if name not in self.made:
             self.made.add(name)
-            if name in seed_types():
+            if name in seeds():
                 self.connection.execute(f"create table {name} as {read_seed(name)}")
             elif name in EMPTY:
                 self.connection.execute(f"create table {name} ({EMPTY[name]})")
@@ -160,7 +141,7 @@ class _InOneQuery(Models):
 
     def ref(self, name: str) -> str:
         """Return the query of a model or seed, as a relation."""
-        return f"({read_seed(name) if name in seed_types() else self.render(name)})"
+        return f"({read_seed(name) if name in seeds() else self.render(name)})"
 
 
 @functools.cache

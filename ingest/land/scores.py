@@ -21,9 +21,10 @@ from ingest.land import versions
 from ingest.land.commits import commit_of
 from ingest.land.load import land
 from ingest.land.raw import TABLES
+from ingest.land.seeds import place_of, seeds_folder
 from ingest.land.versions import Version
 from ingest.texts.lines import Line, beginning, quarantine_rows, walk
-from ingest.warehouse import ROOT, in_memory, listed, printable, sha256_of, some, warehouse_path
+from ingest.warehouse import in_memory, listed, printable, sha256_of, some, warehouse_path
 
 ATTRIBUTIONS = {
     "banzhaf_scene": "Shapley_scene",
@@ -168,7 +169,7 @@ def import_scores(folder: Path, version: Version, archive) -> tuple[str, int]:
     with contextlib.closing(in_memory()) as memory:
         versions.set_variables(
             memory, study=archive.study, archive=archive.name, version_id=uuid.uuid4().hex,
-            stamp=stamp.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), seeds=str(ROOT / "seeds"),
+            stamp=stamp.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), seeds=str(seeds_folder()),
         )  # fmt: skip
         for name, rows in (
             ("scores", scores),
@@ -190,7 +191,7 @@ def import_scores(folder: Path, version: Version, archive) -> tuple[str, int]:
         lines += listed(f"{line.place}: {line.reason}" for line in quarantined)
     if unknown:
         lines.append(
-            f"  unknown LLM ids, loaded under their own names: {some(unknown)}; add them to seeds/llm_aliases.csv"
+            f"  unknown LLM ids, loaded under their own names: {some(unknown)}; add them to {place_of('llm_aliases')}"
         )
     lines.append(
         f"  {scores.num_rows:,} scores read: {counts['new']:,} new, {counts['unchanged']:,} unchanged, "

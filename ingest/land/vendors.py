@@ -1,58 +1,53 @@
-"""Whose LLMs these are, as people list them in seeds/llms.csv."""
+"""Whose LLMs these are, as people list them in the seed `llms`."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from ingest.land.models import macros, seed_types
-from ingest.texts.csv_text import read_csv
-from ingest.warehouse import ROOT, UserError, printable, quoted
+from ingest.land.models import macros
+from ingest.land.seeds import SHIPPED, own_files, rows_in, seeds_folder
+from ingest.warehouse import UserError, own_folder, printable, quoted
 
-SEEDS = ROOT / "seeds"
 UNLISTED = "unlisted"  # the vendor of all LLMs that nobody listed, in macros/vendors_of.sql
 
 
-def refuse_mistakes(seeds: Path = SEEDS) -> None:
-    """Refuse a seeds/llms.csv that does not say of each LLM who made it, and in the same letters each time."""
-    file = seeds / "llms.csv"
-    name, columns = f"seeds/{file.name}", seed_types()["llms"]
+def refuse_mistakes(files: Mapping[str, Path] | None = None) -> None:
+    """Refuse lists of LLMs that do not say of each who made it, and in the same letters each time.
+
+    They go by the name that a message calls them; those that count here if none are given.
+    """
     written = {}
-    try:
-        for row in read_csv(file, name):
-            if row.keys() != columns.keys():
-                raise UserError(_on_columns(name, [*row], [*columns]))
+    for name, file in (files or _lists()).items():
+        for row in rows_in("llms", file, name):
             llm, vendor = (printable(row[column] or "").strip() for column in ("llm", "vendor"))
             if not vendor or vendor.casefold() == UNLISTED:
                 said = f"the vendor {vendor}, which is kept for LLMs without a line" if vendor else "no vendor"
                 raise UserError(
                     f"{name}:{row.line}: {llm} has {said}: write who made it, or for a fine-tune who made its base"
                 )
-            other, line = written.setdefault(vendor.casefold(), (vendor, row.line))
+            other, line = written.setdefault(vendor.casefold(), (vendor, f"{name}:{row.line}"))
             if other != vendor:
                 raise UserError(
-                    f"{name}:{row.line}: the vendor {vendor} of {llm} is written {other} in line {line}: write it the "
+                    f"{name}:{row.line}: the vendor {vendor} of {llm} is written {other} at {line}: write it the "
                     "same, or it counts as another vendor"
                 )
-    except ValueError as error:
-        raise UserError(str(error)) from None
 
 
-def _on_columns(name, found, columns):
-    """Say which columns are missing and which are none of the seed's, and what to do."""
-    missing = [column for column in columns if column not in found]
-    others = [printable(column) for column in found if column not in columns]
-    said = [f"lacks the column {' and '.join(missing)}"] * bool(missing)
-    said += [f"has the column {' and '.join(others)}, which it should not"] * bool(others)
-    return f"{name}:1: the header {' and '.join(said)}: write {','.join(columns)} (vendor is who made the LLM)"
+def _lists():
+    """Return the lists of LLMs that count here: that of bais and one's own."""
+    lists = {"seeds/llms.csv": SHIPPED / "llms.csv"}
+    if seeds_folder() != SHIPPED and "llms" in (own := own_files(own_folder())):
+        lists[own["llms"].name] = own["llms"]
+    return lists
 
 
-def unlisted_among(connection, relation: str, seeds: Path = SEEDS) -> list[str]:
+def unlisted_among(connection, relation: str, seeds: Path | None = None) -> list[str]:
     """Return the LLMs among those of a relation of which nobody has listed who made them, in order."""
     vendors = _vendors_among(f"(select llm from {relation} where llm is not null)", seeds)
     found = connection.sql(f"select llm from ({vendors}) where not is_listed order by llm")
     return [llm for (llm,) in found.fetchall()]
 
 
-def vendors_of(llms: Collection[str], seeds: Path = SEEDS) -> list[str]:
+def vendors_of(llms: Collection[str], seeds: Path | None = None) -> list[str]:
     """Return who made some LLMs, each once and in order."""
     import duckdb
 
@@ -61,7 +56,7 @@ def vendors_of(llms: Collection[str], seeds: Path = SEEDS) -> list[str]:
         return sorted(vendor for (vendor,) in memory.execute(query, {"llms": [*llms]}).fetchall())
 
 
-def _vendors_among(asked: str, seeds: Path) -> str:
+def _vendors_among(asked: str, seeds: Path | None) -> str:
     """Return the query of who made each LLM that is asked for, by the seeds as they are now."""
-    files = (quoted(seeds / f"{name}.csv") for name in ("llms", "llm_aliases", "routers"))
+    files = (quoted((seeds or seeds_folder()) / f"{name}.csv") for name in ("llms", "llm_aliases", "routers"))
     return macros()["vendors_of"](asked, *(f"read_csv({file}, header = true, all_varchar = true)" for file in files))

@@ -25,24 +25,8 @@ class Version:
     gives_way: bool = False
 
 
-# All that a mapping says of a trial, of a line just read as of one that has landed.
-READING = """
-md5(struct_pack(
-    texts := [
-        trials.llm_recorded, llm_returned, trials.vignette, technique, anchor_direction, status_recorded,
-        reason_recorded, response_text, replicate::varchar, epoch_us(asked_at)::varchar
-    ],
-    numbers := list_transform(
-        [anchor_value, temperature, response_recorded, first_response],
-        lambda number: case when isfinite(number) then number end
-    ),
-    declared := [domain, response_unit, valid_min::varchar, valid_max::varchar]
-        || case when baseline_prompt is null then [] else [baseline_prompt, differs_by] end
-        || case when trials.prompt_hash is null then [] else [trials.prompt_hash] end
-)::varchar)
-"""
-
 NO_TRIALS = "select null::bigint as line_number, null::timestamp as asked_at where false"
+OF_ROWS = "select line_number, line, try_cast(line ->> '$.asked_at' as timestamptz) as asked_at from lines"
 NOT_PARSED = ("file", "line_number", "line", "kind", "looks_like", "complaint", "prompt_text")
 
 # What the warehouse knows of the sources of a study and format: the last trial of each entry, and where that lies.
@@ -129,11 +113,9 @@ select
     trials.source_file as landed_path,
     trials.source_line as line_number,
     {own_id} as own_id,
-    {reading} as reading,
     of_sources.batch_id in (from published) as is_published
 from of_sources
 inner join warehouse.raw.trials as trials on of_sources.record_id = trials.trial_id
-left join warehouse.raw.batches as batches on trials.batch_id = batches.batch_id and trials.study = batches.study
 """
 
 # The lines of the version that may be other entries than they seem, against the entries that no line is.
@@ -175,7 +157,6 @@ select
     source_line,
     md5(line) as line_hash,
     coalesce('id ' || own_id, 'at ' || source_file || chr(10) || asked_at) as own_key,
-    reading,
     {parsed} as parsed
 from pending;
 
@@ -264,7 +245,7 @@ with paired as (
     select
         pairs.id,
         old.*,
-        before.parsed is not distinct from after.parsed and old.reading is not distinct from after.reading as is_equal
+        before.parsed is not distinct from after.parsed as is_equal
     from pairs
     inner join before on pairs.old_id = before.id
     inner join after on pairs.id = after.id
@@ -408,8 +389,8 @@ where not is_as_before or (not is_published and batch_of(vignette, llm_recorded)
 
 
 OF_A_VERSION = (
-    "version_id", "study", "archive", "source_name", "label", "digest", "compared_with", "is_older", "is_complete",
-    "n_new", "n_unchanged", "n_changed", "n_gone",
+    "version_id", "study", "archive", "source_name", "label", "digest", "mapping", "compared_with", "is_older",
+    "is_complete", "n_new", "n_unchanged", "n_changed", "n_gone",
 )  # fmt: skip
 
 THIS_VERSION = "getvariable('version_id') as version_id, getvariable('study') as study"
@@ -438,11 +419,6 @@ def set_variables(memory, **values: object) -> None:
         memory.execute(f"set variable {name} = $value", {"value": value})
 
 
-def reading(archive) -> str:
-    """Write the SQL that tells apart what two mappings make of one line; null where a format needs no mapping."""
-    return READING if archive.mapping else "null::varchar"
-
-
 def look_back(memory, archive, warehouse: Path) -> None:
     """Make the tables of what the warehouse knows of a study and of its sources of a format."""
     if warehouse.exists():
@@ -453,7 +429,7 @@ def look_back(memory, archive, warehouse: Path) -> None:
         for name in ("stg_version_entries", "stg_batch_verdicts"):
             models.ref(name)
         memory.execute(LAST_WORDS)
-        memory.execute(HELD.format(own_id=archive.own_id or "null::varchar", reading=reading(archive)))
+        memory.execute(HELD.format(own_id=archive.own_id or "null::varchar"))
 
 
 def source_of(memory, version: Version, own: list[str], folder: Path) -> str:
@@ -564,7 +540,9 @@ def match(memory, archive, warehouse: Path) -> None:
     """Make the tables `old` and `pairs`: the entries that the source had, and which lines of the version they are."""
     with _beside(memory, warehouse):
         memory.execute(OLD)
-    if memory.execute("select 1 from old limit 1").fetchall():
+    if archive.select is not None:  # a line is the row that a mapping yielded
+        memory.execute(SIDES.format(read_trials=OF_ROWS, parsed="md5(line)"))
+    elif memory.execute("select 1 from old limit 1").fetchall():
         columns = [name for name in memory.sql(archive.read_trials).columns if name not in NOT_PARSED]
         parsed = f"struct_pack({', '.join(f'{name} := {name}' for name in columns)})"
         memory.execute(SIDES.format(read_trials=archive.read_trials, parsed=parsed))

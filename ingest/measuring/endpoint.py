@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import csv
 import time
 import uuid
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ import numpy as np
 
 from ingest.ask.collector import SLOWEST_BACKOFF_S, cost_of_call
 from ingest.ask.spool import EMBEDDINGS, Spool, records_of, spool_folder
+from ingest.land.seeds import place_of, seed_rows
 from ingest.measuring import N_AT_A_TIME
 from ingest.measuring.vectors import Vector, of_numbers
 from ingest.prompts import text_hash
@@ -21,7 +21,7 @@ from ingest.providers.openai_compatible import OpenAICompatible, address_of
 from ingest.studies.llms import Endpoint, Llm
 from ingest.studies.parts import Limits
 from ingest.texts.redaction import Redaction
-from ingest.warehouse import ROOT, UserError, printable
+from ingest.warehouse import UserError, printable
 
 CANNOT_BE_ASKED = 4
 TEXTS_AT_A_TIME = 64
@@ -150,8 +150,8 @@ class EmbeddingsEndpoint:
             return
         if self.n_unpriced:
             raise Ended(
-                f"a limit of cost needs prices, and {self.llm.llm} has none in seeds/embedding_prices.csv and reports "
-                "none: add it there, or leave the limit out"
+                f"a limit of cost needs prices, and {self.llm.llm} has none in {place_of('embedding_prices')} and "
+                "reports none: add it there, or leave the limit out"
             )
         if self.cost_usd + self._dearest > self.max_cost_usd:
             raise Ended(f"ended by the limit of {self.max_cost_usd:g} USD; running it again goes on from there", 0)
@@ -159,5 +159,4 @@ class EmbeddingsEndpoint:
 
 def _prices():
     """Return what a model costs, in USD per million tokens in and, as there are none, out."""
-    with open(ROOT / "seeds" / "embedding_prices.csv", encoding="utf-8", newline="") as file:
-        return {row["model"]: (float(row["usd_per_million_tokens"]), 0.0) for row in csv.DictReader(file)}
+    return {row["model"]: (float(row["usd_per_million_tokens"]), 0.0) for row in seed_rows("embedding_prices")}

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import math
 import random
 import re
 from datetime import datetime
@@ -107,6 +108,13 @@ class Item(NamedTuple):
         fields = json.dumps(self.fields, ensure_ascii=False, sort_keys=True)
         return {"item": self.item, "fields": self.fields, "text_hash": text_hash(fields), **self.details}
 
+    def number(self, column: str) -> float | None:
+        """Return the number that a column holds; None where it holds none."""
+        with contextlib.suppress(ValueError):
+            number = float(self.fields.get(column, ""))
+            return number if math.isfinite(number) else None
+        return None
+
     @property
     def digest(self) -> str:
         """A hash of all that it says."""
@@ -178,6 +186,22 @@ class Items(Part):
     def read(self) -> tuple[Item, ...]:
         """The items themselves."""
         return self._read
+
+    def first(self, n: int) -> "Items":
+        """Return the first of these items alone."""
+        some = self.model_copy()
+        some._read = self._read[:n]
+        return some
+
+    def check_numbers(self, column: str, why: str, key: str = "items") -> None:
+        """Refuse items of which a column holds no number, and say why it has to; the sentence begins with a key."""
+        for item in self._read:
+            if item.number(column) is None:
+                said = item.fields.get(column)
+                says = f"says {said} under" if said else "has nothing under"
+                raise ValueError(
+                    f"{key}: {self.where(item.item)}item {item.item} {says} {column}, which {why}: write a number there"
+                )
 
     def where(self, item: str) -> str:
         """Return the file and line of an item, where it comes from a CSV file, for what is said of it."""

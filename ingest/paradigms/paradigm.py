@@ -1,12 +1,11 @@
 """A paradigm is data: one YAML file says what its arms are, what is asked in each, and how answers are measured."""
 
 import collections
-import contextlib
 import itertools
 import json
 import math
 import string
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
@@ -25,6 +24,7 @@ from ingest.texts.files import (
     NotNegative,
     Part,
     Share,
+    by_name,
     found_wrong,
     parse_checked,
     refuse_turned_range,
@@ -36,6 +36,10 @@ from ingest.warehouse import UserError, printable
 
 FOLDER = Path(__file__).resolve().parent
 ANCHORING = "anchoring"
+OF_NO_NAME = (
+    f"{ANCHORING} is that of a study that names none; give yours another name, and begin with what "
+    f"`bais show {ANCHORING}` prints"
+)
 NO_TECHNIQUE = "no_technique"
 SAME, DIFFERS = "same", "differs"  # a prompt without an anchor as those with one, but for the anchor, or by more
 RESPONSE = "response"  # the measure of a paradigm whose goals are in per cent of an arm
@@ -93,7 +97,8 @@ def _factor(given):
 class ArmAnchor(Part):
     """What stands in the place of `{anchor}` in an arm: a number, a range or words.
 
-    A number or a range may be a multiple of the mean answer of the LLM in the arm `of`.
+    A number or a range may be a multiple of the mean answer of the LLM in the arm `of`; `column` names a column of the
+    items that holds the number of each.
     """
 
     of: Name | None = None
@@ -101,12 +106,15 @@ class ArmAnchor(Part):
     value: Finite | None = None
     between: Annotated[list[Finite], Field(min_length=2, max_length=2), AfterValidator(_two_rising)] | None = None
     words: NonEmpty | None = None
+    column: NonEmpty | None = None
 
     @model_validator(mode="after")
     def _is_one(self):
-        named = [name for name in ("times", "value", "between", "words") if getattr(self, name) is not None]
+        named = [name for name in ("times", "value", "between", "words", "column") if getattr(self, name) is not None]
         if len(named) != 1:
-            raise ValueError("should be one of a number, words, {between: [LOW, HIGH]} and {of: ARM, times: FACTOR}")
+            raise ValueError(
+                "should be one of a number, words, {between: [LOW, HIGH]}, {column: NAME} and {of: ARM, times: FACTOR}"
+            )
         if (self.of is None) != (self.times is None):
             raise ValueError("`of` and `times` go together, as in {of: none, times: 0.5}")
         return self
@@ -118,6 +126,8 @@ class ArmAnchor(Part):
             return self.text(None)
         if self.value is not None:
             return as_number(self.value)
+        if self.column:
+            return f"column {self.column}"
         ends = self.times if isinstance(self.times, list) else [self.times]
         return f"{' to '.join(f'{end:g}' for end in ends)} times {self.of}"
 
@@ -126,11 +136,14 @@ class ArmAnchor(Part):
         """Whether its value is known only when another arm was answered."""
         return self.of is not None
 
-    def number(self, base: float | None = None) -> float | None:
+    def number(self, base: float | None = None, item: "Item | None" = None) -> float | None:
         """Return the number of the anchor, of a range its middle, given the mean answer that it is a multiple of.
 
-        Words have none. A number is rounded; of a range the ends are, which the middle is not.
+        Words have none, and of a column it is what the item says there. A number is rounded; of a range the ends are,
+        which the middle is not.
         """
+        if self.column:
+            return item and item.number(self.column)
         if isinstance(self.times, list):
             return base * self._middle(self.times)
         if self.times is not None:
@@ -349,6 +362,7 @@ class Paradigm(Part):
     anchors: dict[Name, Annotated[ArmAnchor, BeforeValidator(_as_anchor)]] = Field({})
     relative_to: Name | None = None
     goals: dict[Name, Goal] = Field({})
+    cases: Literal["items"] | None = None  # of what goals are taken before they are averaged: else of vignettes
     contrasts: Annotated[
         list[Annotated[list[Name], Field(min_length=1, max_length=2)]], BeforeValidator(_in_pairs), Field(min_length=1)
     ]
@@ -416,10 +430,7 @@ class Paradigm(Part):
         for key, named in (("arms", self.arms), ("vignettes", names)):
             refuse_twice(key, named)
         if self.paradigm == ANCHORING and not (info.context or {}).get("is_shipped"):
-            raise ValueError(
-                f"paradigm: {ANCHORING} is that of a study that names none; give yours another name, and begin with "
-                f"what `bais show {ANCHORING}` prints"
-            )
+            raise ValueError(f"paradigm: {OF_NO_NAME}")
         self._check_goals()
         self._check_anchors()
         for place, pair in enumerate(self.contrasts):
@@ -452,9 +463,15 @@ class Paradigm(Part):
             if anchor.of is not None and anchor.of != self.relative_to:
                 why = "so that this arm is asked first, and without a technique"
                 raise Mistake(f"{is_multiple}: say `relative_to: {anchor.of}` too, {why}", *at)
+            if anchor.column and self.items is None:
+                raise Mistake(f"arms: the anchor of {arm} is a column of the items, and there are none", *at)
+            if anchor.column:
+                self.items.check_numbers(anchor.column, f"is the anchor of {arm}")
 
     def _check_goals(self):
         if self.relative_to is None:
+            if self.cases:
+                raise ValueError("cases: goals are taken of each item, and there are no `goals`")
             return
         if self.relative_to not in self.arms:
             raise ValueError(f"relative_to: {self.relative_to} is not among the arms")
@@ -557,7 +574,7 @@ class Paradigm(Part):
                 )  # fmt: skip
             if wrong := self._wrong_in(name, measure):
                 raise ValueError(f"measures: {name} {wrong}")
-        for name, measure, answers in self._measured() if labels else ():
+        for name, measure, answers in self.measured() if labels else ():
             for vignette, arm in itertools.product(self.vignettes, self.arms):
                 if answers and set(answers) >= set(self._answers_in(vignette, arm)):
                     key = next(key for key, of_key in self.measures.items() if of_key is measure)
@@ -653,10 +670,7 @@ class Paradigm(Part):
         if not self.all_items:
             raise ValueError(f"simulated: item_factor: it says {name}, and there are no items")
         for item in self.all_items:
-            number = math.nan
-            with contextlib.suppress(ValueError):
-                number = float(item.fields.get(name, ""))
-            if not math.isfinite(number):
+            if item.number(name) is None:
                 raise Mistake(
                     f"items: {self.items.where(item.item)}item {item.item} has no number under {name}, which "
                     "`item_factor` says multiplies what an arm adds",
@@ -830,7 +844,7 @@ class Paradigm(Part):
                 "labels": labels and json.dumps(labels, ensure_ascii=False),
                 **self._goals_stated(),
             }
-            for name, measure, answers in self._measured()
+            for name, measure, answers in self.measured()
         ]  # fmt: skip
 
     def _goals_stated(self):
@@ -839,11 +853,12 @@ class Paradigm(Part):
             return {}
         goals = [
             {"goal": name, **goal.model_dump(exclude={"leads"}), "leads": goal.leads or len(self.goals) == 1}
+            | ({"cases": self.cases} if self.cases else {})
             for name, goal in self.goals.items()
         ]
         return {"relative_to": self.relative_to, "goals": json.dumps(goals)}
 
-    def _measured(self):
+    def measured(self) -> Iterator[tuple[str, Measure, list[str] | None]]:
         """Yield each measure with what counts as 1; one of several options that arms favour is one for each option."""
         arms = (treatment for vignette in self.vignettes for treatment in vignette.arms.values())
         targets = {treatment.target for treatment in arms}
@@ -896,15 +911,22 @@ def arm_script(
     return script
 
 
-@cache
-def shipped_paradigms() -> tuple[str, ...]:
-    """Return the names of the paradigms that come with bais, but for the one of a study that names none."""
-    return tuple(sorted({path.stem for path in FOLDER.glob("*.yaml")} - {ANCHORING}))
+def named_paradigms() -> dict[str, Path]:
+    """Return the paradigms that go by name: those that come with bais, and those of one's own folder."""
+    paths = by_name(FOLDER, "paradigms")
+    if paths[ANCHORING].parent != FOLDER:
+        raise UserError(f"{printable(paths[ANCHORING])}: {OF_NO_NAME}")
+    return paths
+
+
+def paradigm_names() -> tuple[str, ...]:
+    """Return the names of these paradigms, but for the one of a study that names none."""
+    return tuple(sorted(named_paradigms().keys() - {ANCHORING}))
 
 
 def paradigm_text(name: str) -> str | None:
-    """Return the file of a paradigm that comes with bais, as it is written."""
-    return text_of(FOLDER / f"{name}.yaml") if name in (ANCHORING, *shipped_paradigms()) else None
+    """Return the file of a paradigm that goes by name, as it is written."""
+    return text_of(path) if (path := named_paradigms().get(name)) else None
 
 
 @cache
@@ -913,15 +935,17 @@ def anchoring() -> Paradigm:
     return Paradigm.model_validate(read_yaml(paradigm_text(ANCHORING), ANCHORING)[1], context={"is_shipped": True})
 
 
-def anchoring_by(rule: dict[str, dict[str, float]], has_base: bool) -> Paradigm:
-    """Return anchoring with the anchors of a study's rule, and without its base where a study leaves that away."""
-    ((kind, numbers),) = rule.items()
+def anchoring_by(rule: dict[str, dict], has_base: bool, items: Items | None = None) -> Paradigm:
+    """Return anchoring with the anchors of a study's rule and the items of a vignette.
+
+    Where a study leaves the base away, it has none.
+    """
+    ((kind, given),) = rule.items()
     base = anchoring().relative_to
-    anchors = {
-        arm: ArmAnchor(of=base, times=number) if kind == "proportional" else ArmAnchor(value=number)
-        for arm, number in numbers.items()
-    }
-    return anchoring().model_copy(update={"anchors": anchors, "relative_to": base if has_base else None})
+    kinds = {"proportional": lambda times: {"of": base, "times": times}, "columns": lambda name: {"column": name}}
+    anchors = {arm: ArmAnchor(**kinds.get(kind, lambda value: {"value": value})(one)) for arm, one in given.items()}
+    changes = {"anchors": anchors, "relative_to": base if has_base else None, "items": items}
+    return anchoring().model_copy(update=changes)
 
 
 def multiples_of_anchoring() -> dict[str, float]:
@@ -939,18 +963,15 @@ class WrongItems(Exception):
 
 
 def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> Paradigm:
-    """Read and check a paradigm: a shipped one by its name, or a YAML file in the folder of the study.
+    """Read and check a paradigm: one that goes by name, or a YAML file in the folder of the study.
 
     What a study says of the items goes before what the paradigm says.
     """
-    path = FOLDER / f"{name}.yaml"
-    if name not in shipped_paradigms():
-        path = Path(folder or ".") / name
-        if path.suffix not in (".yaml", ".yml"):
-            names = ", ".join((ANCHORING, *shipped_paradigms()))
-            raise UserError(
-                f"there is no paradigm {printable(name)}: name one of {names}, or a YAML file beside the study"
-            )
+    names = paradigm_names()
+    path = named_paradigms()[name] if name in names else Path(folder or ".") / name
+    if path.suffix not in (".yaml", ".yml"):
+        there = ", ".join((ANCHORING, *names))
+        raise UserError(f"there is no paradigm {printable(name)}: name one of {there}, or a YAML file beside the study")
 
     def validate(content):
         beside = path.parent
@@ -963,7 +984,7 @@ def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> 
             return Paradigm.model_validate(content, context={"folder": beside})
         except ValueError as error:
             location, sentence = found_wrong(error)
-            if items and (location[:1] == ("items",) or name in shipped_paradigms()):
+            if items and (location[:1] == ("items",) or name in names):
                 raise WrongItems(name, location, sentence) from None
             raise
 

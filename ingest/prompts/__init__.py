@@ -252,13 +252,17 @@ class Script:
 
 def anchored_script(
     vignette: dict, technique: dict, anchor: float | str | None = None, second_anchor: float | None = None,
-    answer_format: str = "text", facts: dict[str, str] | None = None,
+    answer_format: str = "text", facts: dict[str, str] | None = None, fields: dict[str, str] | None = None,
 ) -> Script:  # fmt: skip
-    """Return what is said of a vignette with an anchor, which may be the slot of one, and one that follows it."""
+    """Return what is said of a vignette with an anchor, which may be the slot of one, and one that follows it.
+
+    Without the fields of an item the braces that these fill stay as they are.
+    """
     numbers = {"anchor": anchor, "second_anchor": None if anchor is None else second_anchor}
     filled = {name: as_number(number) for name, number in numbers.items() if number is not None}
     form = fill(ANSWER_FORMATS.get(answer_format, answer_format), vignette)
-    words = {**vignette.get("words", {}), **filled}
+    of_vignette = {name: fill(text, fields or {}) for name, text in vignette.get("words", {}).items()}
+    words = {**of_vignette, **(fields or {}), **filled}
     return Script(vignette, technique, words, form, unsaid=numbers.keys() - filled.keys(), facts=facts)
 
 

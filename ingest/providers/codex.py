@@ -1,6 +1,6 @@
 """Ask through the Codex command line: `codex exec`, the prompt on stdin, in an empty folder of its own.
 
-The command is `BAIS_CODEX`, else the one that `npm install` puts into this checkout (package.json pins it), else the
+The command is `BAIS_CODEX`, else the one that `npm install` puts into one's own folder or this checkout, else the
 `codex` on the PATH. Nothing is ever installed by asking.
 """
 
@@ -14,14 +14,14 @@ import tempfile
 from pathlib import Path
 
 from ingest.providers import NoReply, Reply
-from ingest.warehouse import ROOT, UserError
+from ingest.warehouse import IS_CHECKOUT, ROOT, UserError, own_folder
 
 MOST_BYTES = 10_000_000
 
 
 def codex_command() -> str:
     """Return the path of the Codex command line."""
-    named, pinned = os.environ.get("BAIS_CODEX"), ROOT / "node_modules" / ".bin" / "codex"
+    named, pinned = os.environ.get("BAIS_CODEX"), _folder() / "node_modules" / ".bin" / "codex"
     if not named and pinned.exists():
         return str(pinned)
     if path := shutil.which(named or "codex"):
@@ -29,9 +29,18 @@ def codex_command() -> str:
     if named:
         raise UserError(f"BAIS_CODEX names {named}, which is no program that can be run")
     raise UserError(
-        f"the Codex command line is not there: run `npm install` in {ROOT}, set BAIS_CODEX to its path, or name an "
-        "LLM with --model"
+        f"the Codex command line is not there: run {installation()}, set BAIS_CODEX to its path, or name an LLM with "
+        "--model"
     )
+
+
+def installation() -> str:
+    """Return what installs it, and where: in the checkout the version that package.json pins."""
+    return f"`npm install{'' if _folder() == ROOT else ' @openai/codex'}` in {_folder()}"
+
+
+def _folder():
+    return own_folder() or (ROOT if IS_CHECKOUT else Path.cwd())
 
 
 class Codex:

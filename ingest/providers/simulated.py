@@ -95,7 +95,7 @@ class Simulated:
 
     def _story_answer(self, question, truth):
         """Answer as story 001 wants it: one object, or a part of it in each of three turns."""
-        cell, mine = question.trial.cell, truth.baselines[question.trial.cell.vignette] * truth.level
+        cell, mine = question.trial.cell, self._baseline(truth, question.trial.cell)
 
         def evaluate(demand):
             return "just right" if demand == mine else "too low" if demand < mine else "too high"
@@ -200,7 +200,7 @@ class Simulated:
         return chance.choice(CHOICES).format(said=label)
 
     def _number(self, truth, cell, technique, chance):
-        baseline = truth.baselines[cell.vignette] * truth.level
+        baseline = self._baseline(truth, cell)
         effect = truth.techniques.get(technique)
         pull, shift = (truth.pull * effect.pull, effect.shift) if effect else (truth.pull, 0.0)
         centre = baseline * (1 + (shift if technique != "no_technique" else 0))
@@ -213,6 +213,10 @@ class Simulated:
         vignette = self.design.vignettes[cell.vignette]
         value = max(value, vignette.get("valid_min", -math.inf))
         return min(value, vignette.get("valid_max", math.inf))
+
+    def _baseline(self, truth, cell):
+        stated = truth.baselines[cell.vignette]
+        return truth.level * (self.design.items[cell.item].number(stated) if isinstance(stated, str) else stated)
 
     def _chance(self, question, what):
         return random.Random(seed_of(self.design.study.order_seed, question, what))

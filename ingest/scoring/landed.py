@@ -13,7 +13,7 @@ from ingest.land.load import land, landed_ids
 from ingest.scoring.questions import ChatQuestions, Questions, prompt_hash
 from ingest.scoring.scorer import scored_prompts, sessions
 from ingest.scoring.targets import TARGETS
-from ingest.studies.study import shipped_studies
+from ingest.studies.study import named_studies
 from ingest.warehouse import UserError, printable
 
 ARCHIVE = "bais-score"
@@ -31,7 +31,7 @@ class Landed:
 
 def refuse_study_of_trials(study: str) -> None:
     """Refuse to score questions under the name of a study that LLMs have answered, or that bais ships."""
-    if study in shipped_studies() or landed_ids(study).num_rows:
+    if study in named_studies() or landed_ids(study).num_rows:
         raise UserError(
             f"{printable(study)} is a study whose questions are put to LLMs, and nobody answers what is scored: give "
             "the study in the file of questions another name"

@@ -56,8 +56,8 @@ class Cell(NamedTuple):
 
     @property
     def key(self) -> tuple:
-        """Return what a trial's id and a simulated answer hang on: in anchoring, what there always was."""
-        return tuple(self)[: 10 if self.role else 8 if self.arm else 6]
+        """Return what a trial's id and simulated answer hang on: in anchoring without items, what there always was."""
+        return tuple(self)[: 10 if self.role else 8 if self.arm or self.item else 6]
 
 
 class Trial(NamedTuple):
@@ -112,10 +112,11 @@ class Design:
         self.vignettes = {vignette["vignette"]: vignette for vignette in study.vignettes}
         self.techniques = {technique["technique"]: technique for technique in study.techniques}
         self.paradigms = {paradigm.paradigm: paradigm for paradigm in getattr(study, "paradigm", ())}
-        self.items = {item.item: item for paradigm in self.paradigms.values() for item in paradigm.all_items}
         self.judges = getattr(study, "judges", None)
         self.rules = {name: study.rule_of(vignette) for name, vignette in self.vignettes.items()}
         self._paradigms = {name: study.paradigm_of(vignette) for name, vignette in self.vignettes.items()}
+        of_all = [*self.paradigms.values()] or self._paradigms.values()
+        self.items = {item.item: item for paradigm in of_all for item in paradigm.all_items}
         self._versions = {}
         self._older = collections.defaultdict(list)
         self._asked = ((), ())
@@ -202,7 +203,7 @@ class Design:
                 blocks.append((places[arms], [technique], self.study.temperatures, [*unanchored, *arms]))
 
         def cell(place, technique, temperature, arm):
-            return self._cell(*place[:2], technique, temperature, arm, place[2], anchors.get(place, {}).get(arm))
+            return self.cell(*place[:2], technique, arm, place[2], temperature, anchors.get(place, {}).get(arm))
 
         return Grid(blocks, cell)
 
@@ -210,14 +211,17 @@ class Design:
         return llms or self._llms, [vignette], techniques, self.study.temperatures, arms, self.items_of(vignette)
 
     def _cell_of_arm(self, llm, vignette, technique, temperature, arm, item):
-        cell = self._cell(llm, vignette, technique, temperature, arm, item, None)
+        cell = self.cell(llm, vignette, technique, arm, item, temperature)
         return cell._replace(anchor_value=self.anchor_value(cell, {}))
 
-    def _cell(self, llm, vignette, technique, temperature, arm, item, value):
+    def cell(
+        self, llm: str, vignette: str, technique: str, arm: str, item: str | None = None,
+        temperature: float | None = None, value: float | None = None,
+    ) -> Cell:  # fmt: skip
         """Return a cell; in anchoring an arm is the direction of its anchor."""
         if self.paradigms:
             return Cell(llm, vignette, technique, "none", value, temperature, arm, item)
-        return Cell(llm, vignette, technique, arm, value, temperature)
+        return Cell(llm, vignette, technique, arm, value, temperature, None, item)
 
     @property
     def _llms(self):
@@ -342,9 +346,10 @@ class Design:
         for place in self.anchor_places():
             if (baseline := baselines.get(place)) or not self.hangs_on_answers(place[1]):
                 of_arms = self.paradigm_of(place[1]).anchors
-                numbers = {arm: of_arms[arm].number(baseline) for arm in self.arms_to_decide(place[1])}
+                item = self.items.get(place[2])
+                numbers = {arm: of_arms[arm].number(baseline, item) for arm in self.arms_to_decide(place[1])}
                 numbers |= decided.get(place, {})
-                if self._are_told_apart(place[1], numbers):
+                if self._are_told_apart(place[1], numbers, item):
                     anchors[place] = numbers
         return anchors
 
@@ -353,9 +358,9 @@ class Design:
         anchor = None if cell.role else self.paradigm_of(cell.vignette).anchors.get(cell.in_arm)
         if anchor and anchor.hangs_on_answers:
             return anchors.get(cell.place, {}).get(cell.in_arm)
-        return anchor and anchor.number()
+        return anchor and anchor.number(item=self.items.get(cell.item))
 
-    def _are_told_apart(self, vignette, numbers):
+    def _are_told_apart(self, vignette, numbers, item):
         """Tell whether the two prompts of each contrast say something else, with these anchors."""
         if not self.paradigms:
             return numbers["low"] < numbers["high"]
@@ -364,7 +369,8 @@ class Design:
         def words(arm):
             anchor = paradigm.anchors.get(arm)
             template, _ = self.version(vignette, NO_TECHNIQUE, False, arm)
-            return template, anchor and anchor.text(numbers[arm] if anchor.hangs_on_answers else anchor.number())
+            is_decided = anchor and anchor.hangs_on_answers
+            return template, anchor and anchor.text(numbers[arm] if is_decided else anchor.number(item=item))
 
         are_told = all(paradigm.anchors[arm].is_told(number) for arm, number in numbers.items())
         return are_told and all(len(pair) < 2 or words(pair[0]) != words(pair[1]) for pair in paradigm.contrasts)
@@ -449,10 +455,12 @@ class Design:
     def script(self, cell: Cell, option_order: Sequence[str] | None = None) -> Script:
         """Return what is said in a trial of a cell."""
         words, facts = (self.vignettes[cell.vignette], self._technique(cell.technique)), facts_of(cell.llm)
+        item, form = self.items.get(cell.item), self.study.answer_format
         if cell.arm:
-            form, item = self.paradigm_of(cell.vignette).asked(self.study.answer_format), self.items.get(cell.item)
+            form = self.paradigm_of(cell.vignette).asked(form)
             return arm_script(*words, cell.arm, form, item, option_order, facts, cell.anchor_value)
-        return anchored_script(*words, cell.anchor_value, self.study.second_anchor, self.study.answer_format, facts)
+        fields = item.fields if item else {}
+        return anchored_script(*words, cell.anchor_value, self.study.second_anchor, form, facts, fields)
 
 
 def anchors_in(record: dict) -> dict[str, float]:

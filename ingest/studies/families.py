@@ -1,21 +1,19 @@
 """Families of decisions: what can be decided of a study, domain and goal, as a study file says or trials tell.
 
 A family is told by what its decisions hang on: its rows (technique, control, kind of comparison), goals, margin,
-vendors, looks and vignettes. `ingest.land.families` freezes them.
+vendors, looks, vignettes and the items that are cases. `ingest.land.families` freezes them.
 """
 
-import csv
-import functools
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from ingest.land.models import project_variable, query_of
+from ingest.land.seeds import seed_rows
 from ingest.land.vendors import vendors_of
 from ingest.paradigms.paradigm import ANCHORING, NO_TECHNIQUE, Paradigm, anchoring
 from ingest.studies.parts import is_for
-from ingest.warehouse import ROOT
 
 BIAS = "bias"  # the goal of a paradigm that names none
 DECIDED = ("control", "placebo")  # the kinds of comparison that something is decided on
@@ -83,12 +81,6 @@ class Family:
         return {name: getattr(self, name) for name in ("paradigm", "domain", "goal", "family", "content")}
 
 
-@functools.cache
-def _seed(name: str) -> tuple[dict, ...]:
-    with open(ROOT / "seeds" / f"{name}.csv", encoding="utf-8", newline="") as file:
-        return tuple(csv.DictReader(file))
-
-
 def rows_of(study: str, place: str, asked: Collection[str], ranked: Collection[str]) -> list[list[str]]:
     """Return what can be decided of the techniques that are asked: technique, control and kind of comparison.
 
@@ -101,7 +93,7 @@ def rows_of(study: str, place: str, asked: Collection[str], ranked: Collection[s
     rows = []
     for technique in sorted({*ranked} & present):
         of_technique, own = keys | {"technique": technique}, {}
-        for line in _seed("controls"):
+        for line in seed_rows("controls"):
             is_for_it = all((line[key] or name) == name for key, name in of_technique.items())
             if is_for_it and line["control"] in present - {technique}:
                 n_named = sum(bool(line[key]) for key in of_technique)
@@ -143,11 +135,15 @@ def _content(rows, goals, margin, asked, looks):
     return {
         "rows": rows, "goals": goals, "margin": margin, "vendors": vendors_of(asked["llms"]),
         "looks": [*looks], "vignettes": sorted(asked["vignettes"]),
+        **({"cases": cases} if (cases := asked.get("cases")) else {}),
     }  # fmt: skip
 
 
 def _of_domains(study, paradigm, margin, domains: Mapping[str, Mapping], looks=()) -> Iterator[Family]:
-    """Yield a family for each domain and goal; of a domain `vignettes`, `techniques`, `ranked` and `llms` are known."""
+    """Yield a family for each domain and goal; of a domain `vignettes`, `techniques`, `ranked` and `llms` are known.
+
+    Where items are cases, `cases` says which.
+    """
     goals, margins = _goals_of(paradigm, margin)
     for domain, asked in sorted(domains.items()):
         rows = rows_of(study, domain, asked["techniques"], asked["ranked"])
@@ -162,7 +158,7 @@ def margin_of_anchoring() -> float:
 
 def families_declared(study) -> list[Family]:
     """Return the families of a study file, as `ingest.studies.study` reads it."""
-    seeded = {row["technique"]: row["is_ranked"] == "true" for row in _seed("techniques")}
+    seeded = {row["technique"]: row["is_ranked"] == "true" for row in seed_rows("techniques")}
     llms, looks, families = [llm.llm for llm in study.llms], getattr(study, "looks", None) or [], []
     for paradigm in study.paradigms:
         asked = [technique for technique in study.techniques if is_for(technique, paradigm.answer.kind)]
@@ -171,8 +167,9 @@ def families_declared(study) -> list[Family]:
         domains = {}
         for vignette in study.vignettes:
             if study.paradigm_of(vignette).paradigm == paradigm.paradigm:
-                place = domains.setdefault(vignette["domain"], of_all | {"vignettes": set()})
+                place = domains.setdefault(vignette["domain"], of_all | {"vignettes": set(), "cases": {}})
                 place["vignettes"].add(vignette["vignette"])
+                place["cases"] |= _cases_of(vignette["vignette"], study.paradigm_of(vignette))
         if paradigm.goals:
             margin = margin_of_anchoring() if paradigm.paradigm == ANCHORING else None
             families += _of_domains(study.study, paradigm, margin, domains, looks)
@@ -181,6 +178,14 @@ def families_declared(study) -> list[Family]:
             measures = _measures_of(paradigm, getattr(study, "judges", None))
             families += _of_measures(study.study, paradigm, measures, of_all | {"vignettes": vignettes}, looks)
     return families
+
+
+def _cases_of(vignette: str, paradigm: Paradigm) -> dict[str, str]:
+    """Name the cases that the items of a vignette are, by how many there are and a hash of their ids."""
+    if paradigm.cases is None or not paradigm.all_items:
+        return {}
+    ids = sorted(item.item for item in paradigm.all_items)
+    return {vignette: f"{len(ids)} items, {hashlib.sha256(json.dumps(ids).encode()).hexdigest()[:8]}"}
 
 
 def _of_measures(study, paradigm, measures, asked, looks) -> Iterator[Family]:
@@ -225,6 +230,8 @@ def differences(before: dict, now: dict) -> list[str]:
         said.append("other goals, or goals made of other arms")
     if judges_before != judges:
         said.append("other judges, or judges asked otherwise")
+    if before.get("cases") != now.get("cases"):
+        said.append("other items as cases")
     if before["looks"] != now["looks"]:
         said.append("other looks")
     return said

@@ -1,6 +1,5 @@
 """LLMs as a study names them: where each is asked, what is known of it, and what a simulated one does."""
 
-import csv
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -9,9 +8,9 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import AfterValidator, Field, model_validator
 
+from ingest.land.seeds import seed_rows
 from ingest.local import DEVICES, DTYPES
 from ingest.texts.files import KEYS, NO_KEYS, Finite, LlmId, NotNegative, Part, Positive, Share, web_parts
-from ingest.warehouse import ROOT
 
 SIMULATED = Path(__file__).resolve().parents[1] / "providers" / "simulated.yaml"
 
@@ -43,10 +42,12 @@ class Truth(Part):
     it knows from before and after its cutoff; of the others it calls the share `yes_bias` true. A technique may state
     others of these.
 
+    A baseline is a number, or the name of a column of the items that holds that of each.
+
     An answer is baseline · (1 + shift) + pull · (anchor - baseline) + noise · baseline · N(0, 1), rounded.
     """
 
-    baselines: dict[str, Finite] = Field({})
+    baselines: dict[str, Finite | str] = Field({})
     level: Positive = 1
     pull: Finite = 0
     noise: NotNegative = 0
@@ -165,11 +166,9 @@ def simulated_respondents() -> dict[str, dict]:
     return yaml.safe_load(SIMULATED.read_text(encoding="utf-8"))
 
 
-@cache
 def knowledge_cutoffs() -> dict[str, date]:
     """Return the last day that the training data of each LLM may speak of, where it is known."""
-    with open(ROOT / "seeds" / "knowledge_cutoffs.csv", encoding="utf-8", newline="") as file:
-        return {row["llm"]: date.fromisoformat(row["cutoff"]) for row in csv.DictReader(file)}
+    return {row["llm"]: date.fromisoformat(row["cutoff"]) for row in seed_rows("knowledge_cutoffs")}
 
 
 def anchored_respondents() -> dict[str, dict]:

@@ -4,9 +4,11 @@ import math
 from functools import partial
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
+from ingest.land.seeds import place_of
 from ingest.local.settings import Decoding
+from ingest.paradigms.items import Items
 from ingest.paradigms.paradigm import multiples_of_anchoring
 from ingest.prompts import placeholders, shipped, shipped_entry
 from ingest.prompts.steps import CHUNK, REPLY, as_steps, numbers_in
@@ -27,18 +29,26 @@ class Values(Part):
     high: Finite
 
 
+class Columns(Part):
+    """The columns of the items that hold the anchors of each, in the vignette's unit."""
+
+    low: Annotated[str, Field(min_length=1)]
+    high: Annotated[str, Field(min_length=1)]
+
+
 class Anchors(Part):
     """The rule that gives the anchors."""
 
     proportional: Multiples | None = None
     fixed: Values | None = None
+    columns: Columns | None = None
 
     @model_validator(mode="after")
     def _one_rule(self):
-        if (self.proportional is None) == (self.fixed is None):
-            raise ValueError("should hold one of proportional and fixed")
-        rule = self.proportional or self.fixed
-        if rule.low >= rule.high:
+        rules = [rule for rule in (self.proportional, self.fixed) if rule is not None]
+        if len(rules) + (self.columns is not None) != 1:
+            raise ValueError("should hold one of proportional, fixed and columns")
+        if rules and rules[0].low >= rules[0].high:
             raise ValueError("should have low below high")
         return self
 
@@ -71,8 +81,13 @@ class Limits(Part):
     max_calls: Annotated[int, Field(ge=1)] | None = None
 
 
+def _as_items(given):
+    """Read the name of a file as items that come from it."""
+    return {"file": given} if isinstance(given, str) else given
+
+
 class Vignette(Part):
-    """One scenario text with its unit and valid range."""
+    """One scenario text with its unit and valid range; items fill its braces, and each of them is a case."""
 
     vignette: Name
     version: int = 1
@@ -87,14 +102,28 @@ class Vignette(Part):
     question: Annotated[str, Field(pattern=r"\S")]
     words: dict[str, str] = Field({})
     anchors: Anchors | None = None
+    items: Annotated[Items, BeforeValidator(_as_items)] | None = None
 
     @model_validator(mode="after")
     def _can_be_filled(self):
+        items = self.items.read if self.items else ()
+        fields, used = {field for item in items for field in item.fields}, set()
+        nor_a_field = " and no column of the items" if items else ""
         for part, numbers in (
             ("case", ()), ("question", ()), ("anchor", ("anchor",)), ("second_anchor", ("anchor", "second_anchor")),
         ):  # fmt: skip
-            if missing := sorted(placeholders(getattr(self, part) or "") - {*self.words, *numbers}):
-                raise ValueError(f"{part} says {{{missing[0]}}}, which is not among the words")
+            named = placeholders(getattr(self, part) or "")
+            used |= named
+            if missing := sorted(named - {*self.words, *fields, *numbers}):
+                raise ValueError(f"{part} says {{{missing[0]}}}, which is not among the words{nor_a_field}")
+        used |= set().union(*map(placeholders, self.words.values()))
+        if both := sorted(fields & {*self.words, "anchor", "second_anchor"}):
+            raise ValueError(f"items: their column {both[0]} has the name of a word: give it another one")
+        if items and not used & fields:
+            raise ValueError("items: no part of the vignette names one of their columns in braces, so all are alike")
+        for item in items:
+            if lacking := sorted(used & fields - item.fields.keys()):
+                raise ValueError(f"items: {self.items.where(item.item)}item {item.item} has no {lacking[0]}")
         return refuse_turned_range(self)
 
 
@@ -223,7 +252,7 @@ def is_for(technique: dict, kind: str) -> bool:
     return kind in technique.get("answer_kinds", [kind])
 
 
-def _in_full(entry, key, kind):
+def _in_full(entry, info: ValidationInfo, key, kind):
     """Take a name for the shipped entry of that name, and a mapping as an entry or as changes of the shipped one."""
     entry = {key: entry} if isinstance(entry, str) else entry
     if not isinstance(entry, dict) or not isinstance(entry.get(key), str):
@@ -231,8 +260,11 @@ def _in_full(entry, key, kind):
     name = entry[key]
     own = shipped_entry(key, name) if len(entry) == 1 else shipped(f"{key}s").get(name, {})
     if own and "ranked" in entry:
-        raise ValueError(f"{name} is shipped, and seeds/techniques.csv says whether it is ranked: leave `ranked` away")
-    return kind.model_validate({**own, **entry}).model_dump(exclude_none=True)
+        place = place_of("techniques")
+        raise ValueError(f"{name} is shipped, and {place} says whether it is ranked: leave `ranked` away")
+    checked = kind.model_validate({**own, **entry}, context=info.context)
+    items = {"items": checked.items} if getattr(checked, "items", None) else {}
+    return checked.model_dump(exclude_none=True, exclude={"items"}) | items
 
 
 FullVignette = Annotated[dict, BeforeValidator(partial(_in_full, key="vignette", kind=Vignette))]

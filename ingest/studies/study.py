@@ -8,13 +8,26 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from ingest.land.seeds import place_of
+from ingest.paradigms.items import Item
 from ingest.paradigms.judges import Judging
 from ingest.paradigms.paradigm import ANCHORING, NO_TECHNIQUE, PARTS, Paradigm, WrongItems, anchoring_by, load_paradigm
 from ingest.prompts import ANSWER_FORMATS, names_cutoff, placeholders, shipped, words_named
 from ingest.prompts.words import BLANK, texts_in
 from ingest.studies.llms import Endpoint, Llm, _full_llm, knowledge_cutoffs
 from ingest.studies.parts import Anchors, FullTechnique, FullVignette, Limits, StoppingRule, is_for
-from ingest.texts.files import Finite, Mistake, Name, Part, Temperature, parse_checked, perhaps, refuse_twice, text_of
+from ingest.texts.files import (
+    Finite,
+    Mistake,
+    Name,
+    Part,
+    Temperature,
+    by_name,
+    parse_checked,
+    perhaps,
+    refuse_twice,
+    text_of,
+)  # fmt: skip
 from ingest.warehouse import printable
 
 FOLDER = Path(__file__).resolve().parent
@@ -30,6 +43,11 @@ EXPECTED = (
     "a study is a mapping with the keys study, llms, vignettes, techniques and anchors; one of a bias other than "
     "anchoring has the key paradigm in place of vignettes and anchors"
 )
+
+
+def items_of(vignette: dict) -> tuple[Item, ...]:
+    """Return the items of a vignette of anchoring; none where it stands for itself."""
+    return vignette["items"].read if "items" in vignette else ()
 
 
 class Study(Part):
@@ -79,6 +97,11 @@ class Study(Part):
         rules = [self.anchors.model_dump(), *(vignette.get("anchors", {}) for vignette in self.vignettes)]
         if any(rule.get("proportional") for rule in rules) and not self.baselines:
             raise ValueError("baselines: anchors that are proportional to baselines need them")
+        items = collections.Counter(item.item for vignette in self.vignettes for item in items_of(vignette))
+        if twice := [item for item, n in items.items() if n > 1]:
+            raise ValueError(f"vignettes: two have an item {twice[0]}: in one study each item needs a name of its own")
+        for vignette in self.vignettes:
+            self._check_columns(vignette)
         form = ANSWER_FORMATS.get(self.answer_format, self.answer_format)
         if unknown := sorted(placeholders(form) - {"response_unit"}):
             raise ValueError(f"answer_format: it says {{{unknown[0]}}}, and only {{response_unit}} is filled in")
@@ -87,13 +110,28 @@ class Study(Part):
                 if not vignette.get("second_anchor"):
                     raise ValueError(f"second_anchor: vignette {vignette['vignette']} has no words for it")
 
+    def _check_columns(self, vignette):
+        """Refuse anchors of items that are no numbers, or of which the low one is not below the high one."""
+        name, columns = vignette["vignette"], self.rule_of(vignette).get("columns")
+        if columns is None:
+            return
+        if "items" not in vignette:
+            raise ValueError(f"anchors: they are columns of items, and vignette {name} has no `items`")
+        for arm, column in columns.items():
+            vignette["items"].check_numbers(column, f"is the {arm} anchor of vignette {name}", "vignettes")
+        for item in items_of(vignette):
+            low, high = (item.number(columns[arm]) for arm in ("low", "high"))
+            if low >= high:
+                named = f"{vignette['items'].where(item.item)}item {item.item}"
+                raise ValueError(f"vignettes: {named} has {low:g} under {columns['low']}, which is not below {high:g}")
+
     def rule_of(self, vignette: dict) -> dict:
         """Return the rule that gives the anchors of a vignette, as it is written down."""
         return vignette.get("anchors") or self.anchors.model_dump(exclude_none=True)
 
     def paradigm_of(self, vignette: dict) -> Paradigm:
         """Return the paradigm of a vignette: anchoring, with the anchors of its rule laid over the shipped ones."""
-        return anchoring_by(self.rule_of(vignette), self.baselines)
+        return anchoring_by(self.rule_of(vignette), self.baselines, vignette.get("items"))
 
     @property
     def paradigms(self) -> list[Paradigm]:
@@ -120,7 +158,8 @@ class Study(Part):
 
     def _words_of(self, vignette):
         """Yield, for each way in which a vignette is asked, what a technique can name."""
-        yield {*PARTS, "second_anchor_text", *vignette.get("words", {})}
+        fields = {field for item in items_of(vignette) for field in item.fields}
+        yield {*PARTS, "second_anchor_text", *vignette.get("words", {}), *fields}
 
     def _check_engines(self):
         """Hold what techniques do to the decoding of an LLM against where it runs, and at which temperature."""
@@ -159,11 +198,21 @@ class Study(Part):
                     f"llms: {llm.llm} has no baseline for vignette {name}: give it one under simulated, as in "
                     f"{{baselines: {{{name}: NUMBER}}}}"
                 )
+            self._check_column_of(llm, vignette)
         if unknown := [name for name in (stated.techniques if stated else ()) if name not in names]:
             raise ValueError(
                 f"llms: {llm.llm} states under `simulated` what {unknown[0]} does, which is no technique of the study, "
                 f"nor a shipped one{perhaps(unknown[0], names)}"
             )
+
+    def _check_column_of(self, llm, vignette):
+        """Refuse a baseline that is a column of the items, where there are none or one of them has no number there."""
+        name, column = vignette["vignette"], llm.simulated.baselines.get(vignette["vignette"])
+        if isinstance(column, str):
+            items = self.paradigm_of(vignette).items
+            if items is None:
+                raise ValueError(f"llms: {llm.llm} answers vignette {name} by a column {column}, and it has no items")
+            items.check_numbers(column, f"is what {llm.llm} answers to vignette {name}", "vignettes")
 
     def _check_cutoffs(self):
         """Refuse a technique that would tell an LLM a knowledge cutoff that nobody has written down."""
@@ -171,8 +220,8 @@ class Study(Part):
         unknown = [llm.llm for llm in self.llms if llm.llm not in cutoffs]
         if unknown and (names := [technique["technique"] for technique in self.techniques if names_cutoff(technique)]):
             raise ValueError(
-                f"llms: {unknown[0]} has no line in seeds/knowledge_cutoffs.csv, and technique {names[0]} says its "
-                "{knowledge_cutoff}: add the line, or leave one of the two away"
+                f"llms: {unknown[0]} has no line in {place_of('knowledge_cutoffs')}, and technique {names[0]} says "
+                "its {knowledge_cutoff}: add the line, or leave one of the two away"
             )
 
     @property
@@ -380,17 +429,16 @@ def with_paradigms(content: dict, folder: Path | None) -> dict:
     return others | {"paradigm": paradigms, "vignettes": asked}
 
 
-def shipped_studies() -> list[str]:
-    """Return the names of the studies that come with bais."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+def named_studies() -> dict[str, Path]:
+    """Return the studies that go by name: those that come with bais, and those of one's own folder."""
+    return by_name(FOLDER, "studies")
 
 
 def load_study(name) -> "Study | ParadigmStudy":
-    """Read and check a study: a YAML file, or a shipped one by its name."""
-    path = Path(name)
-    if str(name) in shipped_studies() and not path.is_file():
-        path = FOLDER / f"{name}.yaml"
-    studies = shipped_studies()
+    """Read and check a study: a YAML file, or one that goes by name."""
+    path, studies = Path(name), named_studies()
+    if str(name) in studies and not path.is_file():
+        path = studies[str(name)]
     there = [str(file) for file in path.parent.glob("*.y*ml")] if path.suffix else []
     meant = perhaps(str(path), [*studies, *there], 0.6)
     text = text_of(path, f"there is no study {printable(name)}{meant}: give a YAML file or one of {', '.join(studies)}")
@@ -403,7 +451,7 @@ def parse_study(text: str, path: str = "the study", folder: Path | None = None) 
     def validate(content):
         if content.get("paradigm", ANCHORING) == ANCHORING:
             content.pop("paradigm", None)
-            return Study.model_validate(content)
+            return Study.model_validate(content, context={"folder": folder})
         return ParadigmStudy.model_validate(with_paradigms(content, folder), context={"folder": folder})
 
     return parse_checked(text, path, EXPECTED, validate)

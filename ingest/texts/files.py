@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ingest.texts.yaml_text import line_of, read_yaml
-from ingest.warehouse import UserError, printable
+from ingest.warehouse import UserError, own_folder, printable
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 LLM_PATTERN = r"^[!-.0-~]+/[!-~]+$"
@@ -171,6 +171,13 @@ def found_wrong(error: ValueError) -> tuple[tuple, str]:
         message += ", and nothing stands there" if given is None else f", not {given!r}"
     message = f"{key}: {message}" if key else message
     return location, message + (f" (and {len(others)} more)" if others else "")
+
+
+def by_name(shipped: Path, room: str) -> dict[str, Path]:
+    """Return the YAML files that go by name: those of bais and, beside them or in their place, those of one's own."""
+    rooms = [shipped, *([own / room] if (own := own_folder()) else ())]
+    found = {path.stem: path for folder in rooms for path in sorted(folder.glob("*.y*ml"))}
+    return {name: found[name] for name in sorted(found)}
 
 
 def text_of(path: Path, otherwise: str | None = None) -> str:

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -190,3 +190,16 @@ def _defect(line):
     except UnicodeDecodeError as error:
         return f"not UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}"
     return None
+
+
+def gather(items: Iterable, size: Callable[..., int], enough: int) -> Iterator[list]:
+    """Put items together into lists, each of which ends with the item that brings its sizes to `enough`."""
+    gathered, total = [], 0
+    for item in items:
+        gathered.append(item)
+        total += size(item)
+        if total >= enough:
+            yield gathered
+            gathered, total = [], 0
+    if gathered:
+        yield gathered

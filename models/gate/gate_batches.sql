@@ -59,6 +59,7 @@ select
     declared is null as is_archive,
     case
         when (anchors -> '$.fixed') is not null then 'fixed'
+        when (anchors -> '$.columns') is not null then 'columns'
         when declared is not null then 'proportional'
     end as rule,
     coalesce(anchors -> '$.fixed', anchors -> '$.proportional') as ends,

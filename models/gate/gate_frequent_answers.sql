@@ -5,7 +5,7 @@ with settings as (
 ),
 
 answers as not materialized (
-    select *, struct_pack(study, vignette, llm) as asked from {{ ref('gate_trials') }}
+    select *, struct_pack(study, vignette, llm, of_item) as asked from {{ ref('gate_trials') }}
     where {{ is_countable() }}
 ),
 

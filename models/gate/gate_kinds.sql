@@ -12,12 +12,18 @@ grouped as (
             'batch_id', 'study', 'vignette', 'domain', 'valid_min', 'valid_max', 'llm', 'llm_recorded', 'llm_returned',
             'technique', 'anchor_value', 'anchor_baseline', 'anchor_n_trials', 'arm', 'role', 'source', 'phase',
             'paradigm', 'answer_kind', 'temperature', 'prompt_hash', 'status', 'note_read', 'is_quarantined',
+            'item_of_anchors',
         ] %}
         any_value({{ column }}) as {{ column }},
         {% endfor %}
-        any_value(anchor_direction) as direction
+        any_value(anchor_direction) as direction,
+        coalesce(any_value(item_of_anchors), '') as of_item
     from {{ ref('gate_treated') }}
     group by kind
+),
+
+baselines as (
+    select * exclude (item), coalesce(item, '') as of_item from {{ ref('int_baselines_read') }}
 ),
 
 answers as (
@@ -42,11 +48,12 @@ kinds as (
             direction,
             version := coalesce(technique_versions[technique], 1),
             arm,
-            role
+            role,
+            item_of_anchors
         ) as in_cell
     from grouped
     inner join batches using (batch_id, study, vignette)
-    left join {{ ref('int_baselines_read') }} using (study, vignette, llm)
+    left join baselines using (study, vignette, llm, of_item)
 ),
 
 numbered as (
@@ -62,7 +69,9 @@ weighed as (
         *,
         sum(n) over (partition by cell, anchor_value) as n_with_anchor,
         sum(n) over (partition by cell, prompt_hash) as n_with_prompt,
-        count(distinct technique) over (partition by study, vignette, llm, direction, anchor_value) as n_techniques,
+        count(distinct technique) over (
+            partition by study, vignette, llm, of_item, direction, anchor_value
+        ) as n_techniques,
         abs(anchor_value - by_rule * baseline) as off,
         off > baseline_share * by_rule * baseline as is_off
     from numbered
@@ -95,6 +104,7 @@ anchors_by_protocol as (
         study,
         vignette,
         llm,
+        of_item,
         direction,
         first(anchor_value order by is_off, if(is_off, 0, -n_techniques), off, anchor_value) as anchor_by_protocol
     from weighed
@@ -105,4 +115,4 @@ anchors_by_protocol as (
 select *, coalesce(anchor_by_protocol, most_frequent_anchor) as usual_anchor from numbered
 left join most_frequent using (cell)
 left join usual_numbers using (cell)
-left join anchors_by_protocol using (study, vignette, llm, direction)
+left join anchors_by_protocol using (study, vignette, llm, of_item, direction)

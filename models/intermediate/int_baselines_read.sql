@@ -1,9 +1,10 @@
--- One row per study, vignette and LLM: the mean of its answers without anchor and technique in published batches,
+-- One row per study, vignette, item and LLM: the mean of its answers without anchor and technique in published batches,
 -- less those that are quarantined. It tells low anchors from high ones; where trials have phases, it is the one that
 -- the anchors were derived from. The baselines that results are compared with are in int_baselines_scoped.
 select
     study,
     vignette,
+    item,
     llm,
     avg(number_if_recorded) as baseline,
     stddev_samp(number_if_recorded) as sd_baseline

@@ -1,5 +1,5 @@
--- One row per study, vignette, llm, row set and baseline scope (and, for scope `matched`, temperature): what a response
--- of that LLM is compared with.
+-- One row per study, vignette, item, llm, row set and baseline scope (and, for scope `matched`, temperature): what a
+-- response of that LLM is compared with.
 with responses as (
     select * from {{ ref('int_responses_counted') }}
     where technique = 'no_technique' and anchor_direction = 'none'
@@ -20,6 +20,7 @@ select
     study,
     domain,
     vignette,
+    item,
     llm,
     row_set,
     baseline_scope,

@@ -13,7 +13,7 @@ from {{ ref('int_responses_counted') }} as responses
 inner join baseline_scopes using (study, vignette, row_set)
 left join {{ ref('int_baselines_scoped') }} as baselines
     on
-        {{ same_in('responses', 'baselines', ['study', 'vignette', 'llm', 'row_set']) }}
+        {{ same_in('responses', 'baselines', ['study', 'vignette', 'item', 'llm', 'row_set']) }}
         and baseline_scopes.baseline_scope = baselines.baseline_scope
         and (baselines.at_temperature is null or responses.temperature = baselines.at_temperature)
 where responses.anchor_direction in ('low', 'high')

@@ -1,17 +1,19 @@
--- One row per study, llm, vignette, technique, anchor, temperature, row set, response source, completeness and distinct
--- response (null = no valid one): all that any statistic needs to know of the trials. A SACD trial counts twice: its
--- last answer as `sacd`, its first as `sacd_initial`. `as_recorded` holds every number that was recorded, under both
--- response sources, `accepted` the answered trials that the gate did not quarantine, `without_suspects` those of them
--- that it did not flag at all. Only the text of a recorded archive can say another number than was recorded.
+-- One row per study, llm, vignette, item, technique, anchor, temperature, row set, response source, completeness and
+-- distinct response (null = no valid one): all that any statistic needs to know of the trials. A SACD trial counts
+-- twice: its last answer as `sacd`, its first as `sacd_initial`. `as_recorded` holds every number that was recorded,
+-- under both response sources, `accepted` the answered trials that the gate did not quarantine, `without_suspects`
+-- those of them that it did not flag at all. Only the text of a recorded archive can say another number than was
+-- recorded.
 {% set keys = [
-    'study', 'domain', 'vignette', 'llm', 'technique', 'anchor_direction', 'anchor_value', 'temperature', 'row_set',
-    'response_source', 'has_all_answers', 'response', 'valid_min', 'valid_max',
+    'study', 'domain', 'vignette', 'item', 'llm', 'technique', 'anchor_direction', 'anchor_value', 'temperature',
+    'row_set', 'response_source', 'has_all_answers', 'response', 'valid_min', 'valid_max',
 ] %}
 with counted as (
     select
         study,
         domain,
         vignette,
+        item,
         llm,
         technique,
         anchor_direction,

@@ -1,7 +1,7 @@
 -- One row per trial of a published batch, of any paradigm, with the direction of its anchor: as recorded, else against
 -- the LLM's own baseline, else (an LLM without a baseline) against its other anchors, else unknown.
 with anchors as (
-    select study, vignette, llm, min(anchor_value) as lowest, max(anchor_value) as highest
+    select study, vignette, item, llm, min(anchor_value) as lowest, max(anchor_value) as highest
     from {{ ref('int_trials_shown') }}
     where not is_quarantined
     group by all
@@ -20,5 +20,6 @@ select
         else 'unknown'
     end as anchor_direction
 from {{ ref('int_trials_shown') }} as trials
-left join {{ ref('int_baselines_read') }} as baselines using (study, vignette, llm)
-left join anchors using (study, vignette, llm)
+left join {{ ref('int_baselines_read') }} as baselines
+    on {{ same_in('trials', 'baselines', ['study', 'vignette', 'item', 'llm']) }}
+left join anchors on {{ same_in('trials', 'anchors', ['study', 'vignette', 'item', 'llm']) }}

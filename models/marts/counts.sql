@@ -19,7 +19,7 @@ counted as (
         domain,
         llm,
         vignette,
-        null as item,
+        item,
         technique,
         anchor_direction as arm,
         anchor_value,

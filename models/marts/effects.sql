@@ -1,7 +1,7 @@
 -- noqa: disable=LT02
--- One row per study, question, llm (null = all), vignette (null = all) and technique: how large the loss is. LLMs weigh
--- the same, and so do vignettes. Places are among the ranked techniques of a question, on the LLMs and vignettes that
--- all of them have.
+-- One row per study, question, llm (null = all), vignette (null = all), item and technique: how large the loss is.
+-- LLMs weigh the same, and so do vignettes and items that are cases. Places are among the ranked techniques of a
+-- question, on the LLMs, vignettes and items that all of them have.
 {% set keys = question_keys() %}
 with losses as (
     select *, dense_rank() over (order by {{ keys | join(', ') }}) as question from {{ ref('int_losses') }}
@@ -31,7 +31,7 @@ shared as (
     from entering
     window
         one_llm as (partition by question, llm),
-        cell as (partition by question, llm, of_llm, vignette)
+        cell as (partition by question, llm, of_llm, vignette, item)
 ),
 
 llm_means as (
@@ -131,6 +131,7 @@ select
     {{ keys | join(',\n    ') }},
     llm,
     null as vignette,
+    null as item,
     technique,
     leads,
     loss,

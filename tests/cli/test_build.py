@@ -427,7 +427,8 @@ def test_what_is_landed_while_a_build_runs_is_built_by_the_next(build, warehouse
     ["models/a.sql", "seeds/b.csv", "analysis/c.py", "claims/d/claims.csv", "own/claims.csv", "setting", "library"],
 )
 def test_the_source_of_a_build_changes_with_each_of_its_parts(tmp_path, monkeypatch, of):
-    monkeypatch.setattr(unchanged, "ROOT", tmp_path)
+    monkeypatch.setattr("bais.project.home", lambda: tmp_path)
+    monkeypatch.setattr(unchanged, "OF_BAIS", (tmp_path / "claims", tmp_path / "analysis"))
     (tmp_path / "profiles").mkdir()
     (tmp_path / "dbt_project.yml").write_text("{{ env_var('A_SETTING', 1) }} {{ env_var('BAIS_WAREHOUSE') }}")
     monkeypatch.setenv("BAIS_PAPERS", str(tmp_path / "own"))

@@ -30,7 +30,19 @@ COMMANDS = {
         "--orphan": "flag",
         "--keep": "flag",
         "--new-anchors": "flag",
+        "--pilot": "int of at least 1",
         "--strict": "flag",
+    },
+    "read": {
+        "TEXT": "text",
+        "--unit": "text",
+        "--range": "float",
+        "--study": "text",
+        "--paradigm": "text",
+        "--vignette": "text",
+        "--arm": "text",
+        "--measure": "text",
+        "--json": "flag",
     },
     "score": {
         "--llm": "text, required",
@@ -83,8 +95,10 @@ COMMANDS = {
     "import": {
         "PATH": "path",
         "--format": "anchoring-llms|bais-export|falsifications|human-choices|inspect-logs|newslenssync|promptfoo|"
-        "story-001|voder-bais",
+        "story-001|table|voder-bais",
         "--map": "path",
+        "--with": "table, repeated",
+        "--timeout": "float of at least 0, default 600",
         "--study": "text",
         "--download": "path, value optional",
         "--source": "text",
@@ -122,7 +136,7 @@ COMMANDS = {
     "rehearse": {
         "ARCHIVE": "path, required",
         "--format": "anchoring-llms|bais-export|falsifications|human-choices|inspect-logs|newslenssync|promptfoo|"
-        "story-001|voder-bais",
+        "story-001|table|voder-bais",
         "--map": "path",
         "--study": "text",
         "--plant": "years|first_digit|techniques_exchanged|anchors_off|directions_exchanged|another_llm|"
@@ -249,6 +263,9 @@ COMMANDS = {
     },
     "docs": {
         "--out": "path",
+    },
+    "init": {
+        "NAME": "path, required",
     },
     "completion": {
         "{bash|zsh|fish}": "bash|zsh|fish, required",

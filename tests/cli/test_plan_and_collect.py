@@ -8,6 +8,7 @@ import pytest
 from bais.health import KEYS
 from bais.main import main
 from ingest.ask import plan as planning
+from tests.ingest.endpoint import Endpoint, answer
 
 STUDY = """
 study: small
@@ -217,3 +218,40 @@ def test_a_plan_says_that_answers_were_there_before_a_family_was_frozen(study, c
     capsys.readouterr()
     (late,) = said_of_families(study(text), capsys)
     golden(late)
+
+
+def test_a_plan_says_what_is_left_to_pay_by_a_sum_done_by_hand(study, capsys, monkeypatch, golden):
+    monkeypatch.setattr(planning, "read_prices", lambda: {"openai/o3": (2.0, 8.0)})
+    path = study(PRICED)
+    whole = plan_of(path, capsys)
+    sums = ("trials", "calls", "tokens_in", "tokens_out", "cost_usd", "hours")
+    assert whole["left"] == {what: whole[what] for what in sums}
+    with Endpoint(lambda request: answer(request, f"Answer: {request.number}")) as endpoint:
+        monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-the-tests")
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+        assert main(["collect", path, "--no-load", "--max-calls", "13"]) == 0
+        capsys.readouterr()
+        left = plan_of(path, capsys)["left"]
+        # 13 of two cells of 10 to 20 trials are there; a question is 5 tokens, a reply 60 to 800
+        assert (left["trials"], left["calls"]) == ({"low": 7, "high": 27}, {"low": 7, "high": 27})
+        assert left["tokens_in"] == {"low": 35, "high": 135}
+        assert left["tokens_out"] == {"low": 420, "high": 21_600}
+        assert left["cost_usd"]["high"] == pytest.approx((135 * 2 + 21_600 * 8) / 1e6)
+        assert main(["plan", path]) == 0
+        golden("\n".join(capsys.readouterr().out.splitlines()[:3]))
+        # the SD of 10 different answers exceeds 1, so that what is there says that both cells are topped up
+        assert main(["collect", path, "--no-load", "--max-calls", "7"]) == 0
+        capsys.readouterr()
+        assert plan_of(path, capsys)["left"]["trials"] == {"low": 20, "high": 20}
+        assert main(["collect", path, "--no-load"]) == 0
+        capsys.readouterr()
+        assert plan_of(path, capsys)["left"]["cost_usd"] == {"low": 0, "high": 0}
+
+
+def test_cells_that_vary_too_little_to_be_topped_up_are_not_left_to_pay(study, capsys):
+    path = study(STUDY.replace("{minimum: 30}", "{minimum: 3, maximum: 9, sd_above: 1000000}"))
+    assert main(["collect", path, "--no-load"]) == 0
+    capsys.readouterr()
+    planned = plan_of(path, capsys)
+    assert planned["trials"]["high"] == 3 * planned["collected"]["trials"] > 0
+    assert planned["left"]["trials"] == {"low": 0, "high": 0}

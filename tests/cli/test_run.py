@@ -179,7 +179,7 @@ def test_a_result_that_is_no_object_is_refused_in_a_sentence(work, capsys):
 def test_without_the_codex_command_nothing_is_asked_and_the_way_out_is_said(work, monkeypatch, capsys):
     monkeypatch.delenv("BAIS_CODEX", raising=False)
     monkeypatch.setenv("PATH", str(work))
-    monkeypatch.setattr("ingest.providers.codex.ROOT", work)
+    monkeypatch.setattr("ingest.providers.codex._folder", lambda: work)
     assert main(["run", EXPERIMENT, "--runs", "1", "--out", "r.jsonl"]) == 2
     assert "npm install" in capsys.readouterr().err
     assert not (work / "r.jsonl").exists()

@@ -14,6 +14,7 @@ import pytest
 from bais.ask import QUESTIONS
 from bais.main import main
 from bais.terminal import size_of
+from ingest.bring.mapping import Given
 from ingest.land.raw import raw_statements
 from ingest.land.versions import Version
 from ingest.warehouse import ROOT
@@ -807,7 +808,7 @@ def test_import_does_what_the_script_does(tmp_path, monkeypatch):
     imported = []
     monkeypatch.setattr("ingest.run.import_folder", lambda *asked: imported.append(asked) or 3)
     assert main(["import", str(tmp_path)]) == 3
-    assert imported == [(tmp_path, None, None, None, Version())]
+    assert imported == [(tmp_path, None, Given(), None, Version())]
 
 
 def test_import_of_a_folder_that_is_not_there_is_one_sentence(warehouse, tmp_path, capsys):

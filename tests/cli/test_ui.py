@@ -117,7 +117,7 @@ def client(made):
 @pytest.fixture
 def own(made, tmp_path):
     """A client, and a warehouse that may be written to."""
-    path = tmp_path / "own.duckdb"
+    path = tmp_path / "ours.duckdb"
     shutil.copy(made, path)
     with started(path) as client:
         yield client, path

@@ -1,17 +1,16 @@
 """Whether a prompt without an anchor is the anchored one less the anchor, and what else differs, in words."""
 
 import contextlib
-import json
 
 import pytest
 import yaml
 
 from bais.main import main
 from ingest.ask.collected import load_collected
-from ingest.bring.mapping import read_mapping
+from ingest.bring.mapping import Vignette
 from ingest.studies.baseline import NOT_ASKED, OF_BASELINES, baseline_prompt
 from ingest.studies.study import load_study, parse_study
-from ingest.warehouse import UserError, connect, warehouse_path
+from ingest.warehouse import connect, warehouse_path
 
 RESPONDENT = {"llm": "sim/a", "simulated": {"baselines": {"rent": 800, "shoplifting": 24, "burglary": 30}}}
 ANCHORING = {
@@ -139,19 +138,14 @@ def test_it_lands_with_the_trials_and_comes_after_those_that_landed_without_it(w
     assert stated() == [("shoplifting", None, 6), ("shoplifting", "same", 0)]
 
 
-def test_a_mapping_declares_it_with_what_differs(tmp_path):
-    path = tmp_path / "m.yaml"
-    columns = {"llm": "llm", "vignette": "vignette", "technique": {"value": "no_technique"}, "text": "text"}
-
+def test_a_table_declares_it_with_what_differs():
     def read(**declared):
-        analyst = {"domain": "salary", "response_unit": "USD"} | declared
-        path.write_text(json.dumps({"study": "s", "columns": columns, "vignettes": {"analyst": analyst}}))
-        found = read_mapping(path).vignettes["analyst"].model_dump()
+        found = Vignette.model_validate({"domain": "salary", "response_unit": "USD"} | declared).model_dump()
         return tuple(found[name] for name in OF_BASELINES)
 
     assert read() == (None, None)
     assert read(baseline_prompt="same") == ("same", None)
     assert read(baseline_prompt="differs", differs_by="a second demand") == ("differs", "a second demand")
     for wrong in ({"baseline_prompt": "differs"}, {"baseline_prompt": "same", "differs_by": "x"}):
-        with pytest.raises(UserError, match="say `baseline_prompt: differs` and under differs_by what differs"):
+        with pytest.raises(ValueError, match="say `differs` and in differs_by what differs"):
             read(**wrong)

@@ -1,4 +1,4 @@
-"""Results of promptfoo and logs of Inspect, mapped into `raw.trials` by a small YAML file."""
+"""Results of promptfoo and logs of Inspect: what their shipped mappings make of them, and others."""
 
 import json
 import sys
@@ -7,18 +7,15 @@ from types import ModuleType, SimpleNamespace
 
 import pandas as pd
 import pytest
-import yaml
 
 from bais.main import main as commands
-from ingest.bring.mapping import read_mapping
 from ingest.gate.audit import audit
 from ingest.run import main
-from ingest.warehouse import ROOT, UserError
 
 AGAIN = pytest.mark.slow("imports again and again")
-EXAMPLES = {"promptfoo": "promptfoo.yaml", "inspect-logs": "inspect_logs.yaml"}
 DOWN = "RuntimeError('endpoint is down')\nTraceback"
-VIGNETTES = {"analyst": {"domain": "salary", "response_unit": "thousand USD", "valid_min": 10, "valid_max": 1000}}
+TEXT = "record ->> '$.response.output'"
+ANALYST = {"domain": "salary", "response_unit": "thousand USD", "valid_min": 10, "valid_max": 1000}
 
 
 def result(number=110, **changes):
@@ -28,7 +25,7 @@ def result(number=110, **changes):
         "testIdx": 3,
         "provider": {"id": "openai:chat:gpt-4.1", "label": ""},
         "prompt": {"raw": "Which salary?", "label": "plain"},
-        "vars": {"vignette": "analyst", "technique": "premortem", "direction": "low", "anchor": 55},
+        "vars": {"vignette": "analyst", "technique": "premortem", "direction": "low", "anchor": 55} | ANALYST,
         "response": {"output": f"I thought of 90.\n\nAnswer: {number}", "tokenUsage": {"total": 9}},
         "success": True,
         "latencyMs": number,
@@ -36,26 +33,25 @@ def result(number=110, **changes):
     return content | changes
 
 
-def example(form):
-    return str(ROOT / "ingest" / "archives" / EXAMPLES[form])
-
-
 def bring(path, form="promptfoo", mapping=None, *more):
-    return main(["--archive", str(path), "--format", form, "--map", str(mapping or example(form)), *more])
+    """Import a log, as a study of salaries, with a mapping if there is one."""
+    named = [] if "--study" in more else ["--study", "salaries"]
+    return main(
+        ["--archive", str(path), "--format", form, *(["--map", str(mapping)] if mapping else []), *named, *more]
+    )
 
 
 @pytest.fixture
 def mapped(tmp_path):
-    """Write a mapping file with changed columns."""
+    """Write a mapping of results of promptfoo with columns of its own."""
 
-    def write(vignettes=VIGNETTES, study="mapped", **columns):
-        content = {
-            "study": study,
-            "columns": {"llm": "provider.id", "vignette": "vars.vignette", "technique": "vars.technique"} | columns,
-            "vignettes": vignettes,
-        }
-        path = tmp_path / "map.yaml"
-        path.write_text(yaml.safe_dump({key: of for key, of in content.items() if of is not None}))
+    def write(vignette=ANALYST, **columns):
+        columns = {
+            "llm": "record ->> '$.provider.id'", "vignette": "record ->> '$.vars.vignette'",
+            "technique": "record ->> '$.vars.technique'",
+        } | {name: repr(value) for name, value in vignette.items()} | columns  # fmt: skip
+        path = tmp_path / "map.sql"
+        path.write_text(f"select filename, {', '.join(f'{of} as {name}' for name, of in columns.items())} from source")
         return path
 
     return write
@@ -69,11 +65,10 @@ def test_a_result_of_promptfoo_becomes_a_trial_with_its_conditions_and_the_numbe
         "anchor_value, temperature, response_recorded, response_text, protocol from raw.trials"
     ) == [
         (
-            "promptfoo-salary", "recorded", "promptfoo", "results.jsonl", 1, "openai/gpt-4.1", "analyst", "premortem",
-            "low", 55.0, 0.7, 110.0, "I thought of 90.\n\nAnswer: 110", "promptfoo",
+            "salaries", "recorded", "promptfoo", "results.jsonl", 1, "openai:chat:gpt-4.1", "analyst", "premortem",
+            "low", 55.0, None, 110.0, "I thought of 90.\n\nAnswer: 110", "promptfoo",
         )
     ]  # fmt: skip
-    assert json.loads(query("select line from raw.trials")[0][0]) == result()
     assert query("select domain, response_unit, valid_min, valid_max, n_trials from raw.batches") == [
         ("salary", "thousand USD", 10.0, 1000.0, 1)
     ]
@@ -83,9 +78,8 @@ def test_a_result_of_promptfoo_becomes_a_trial_with_its_conditions_and_the_numbe
 def test_whether_the_unanchored_prompt_differs_is_declared_and_may_be_said_later(archive, make, mapped, query):
     path = make.file(archive / "results.jsonl", result())
     said = {"baseline_prompt": "differs", "differs_by": "anchored prompts name a second sum"}
-    columns = {"text": "response.output", "anchor_value": "vars.anchor"}
-    for vignettes in (VIGNETTES, VIGNETTES, {"analyst": VIGNETTES["analyst"] | said}):
-        assert bring(path, mapping=mapped(vignettes=vignettes, **columns)) == 0
+    for vignette in (ANALYST, ANALYST, ANALYST | said):
+        assert bring(path, mapping=mapped(vignette, text=TEXT, anchor_value="record ->> '$.vars.anchor'")) == 0
     assert query("select baseline_prompt, differs_by from raw.batches order by ordinal") == [
         (None, None), ("differs", "anchored prompts name a second sum"),
     ]  # fmt: skip
@@ -135,14 +129,9 @@ def test_a_study_that_is_called_like_imported_trials_says_so_before_it_asks(arch
 @pytest.mark.parametrize(
     ("corrected", "now", "n_changed"),
     [
-        ({"technique": {"field": "vars.technique", "values": {"premortem": "sacd"}}}, ("sacd", 110, 1000), 1),
-        pytest.param({"number": "latencyMs"}, ("premortem", 120, 1000), 1, marks=AGAIN),
-        pytest.param(
-            {"vignettes": {"analyst": VIGNETTES["analyst"] | {"valid_max": 500}}},
-            ("premortem", 110, 500),
-            2,
-            marks=AGAIN,
-        ),
+        ({"technique": "replace(record ->> '$.vars.technique', 'premortem', 'sacd')"}, ("sacd", 110, 1000), 1),
+        pytest.param({"text": "record ->> '$.latencyMs'"}, ("premortem", 120, 1000), 2, marks=AGAIN),
+        pytest.param({"vignette": ANALYST | {"valid_max": 500}}, ("premortem", 110, 500), 2, marks=AGAIN),
     ],
 )
 def test_what_a_corrected_mapping_changes_is_a_version_and_everything_else_is_unchanged(
@@ -150,10 +139,10 @@ def test_what_a_corrected_mapping_changes_is_a_version_and_everything_else_is_un
 ):
     other = result(90, vars={"vignette": "analyst", "technique": "no_technique"})
     path = make.file(archive / "results.jsonl", result(110, latencyMs=120), other)
-    assert bring(path, mapping=mapped(text="response.output")) == 0
+    assert bring(path, mapping=mapped(text=TEXT)) == 0
     capsys.readouterr()
     for n, unchanged in ((n_changed, 2 - n_changed), (0, 2)):
-        assert bring(path, mapping=mapped(**{"text": "response.output"} | corrected)) == 0
+        assert bring(path, mapping=mapped(**{"text": TEXT} | corrected)) == 0
         said = capsys.readouterr().out
         assert f"{unchanged} unchanged" in said
         assert f"{n} changed" in said or not n
@@ -167,17 +156,17 @@ def test_what_a_corrected_mapping_changes_is_a_version_and_everything_else_is_un
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"provider": None}, "there is no provider.id or provider (llm)"),
-        ({"vars": {"technique": "sacd"}}, "there is no vars.vignette (vignette)"),
-        ({"vars": {"vignette": "analyst", "anchor": "high"}}, "anchor_value is no number: high"),
-        ({"vars": {"vignette": "analyst", "anchor": "inf"}}, "anchor_value is no number: inf"),
+        ({"provider": None}, "there is no llm"),
+        ({"vars": {"technique": "sacd"}}, "there is no vignette"),
+        ({"vars": ANALYST | {"vignette": "analyst", "anchor": "high"}}, "anchor_value is no number: high"),
+        ({"vars": ANALYST | {"vignette": "analyst", "anchor": "inf"}}, "anchor_value is no number: inf"),
         (
-            {"vars": {"vignette": "analyst", "anchor": 5, "direction": "up"}},
+            {"vars": ANALYST | {"vignette": "analyst", "anchor": 5, "direction": "up"}},
             "anchor_direction is not none, low or high: up",
         ),
-        ({"evaluation": {"timestamp": "yesterday"}}, "time is no time: yesterday"),
-        ({"vars": {"vignette": "analyst", "anchor": float("inf")}}, "anchor_value is no number: Infinity"),
-        ({"vars": {"vignette": "analyst", "anchor": 10**400}}, f"anchor_value is no number: 1{'0' * 99}"),
+        ({"evaluation": {"timestamp": "yesterday"}}, "asked_at is no time: yesterday"),
+        ({"vars": ANALYST | {"vignette": "analyst", "anchor": float("inf")}}, "anchor_value is no number: Infinity"),
+        ({"vars": ANALYST | {"vignette": "analyst", "anchor": 10**400}}, f"anchor_value is no number: 1{'0' * 99}"),
     ],
 )
 def test_a_result_whose_condition_cannot_be_read_is_set_apart_with_file_line_text_and_reason(
@@ -188,49 +177,24 @@ def test_a_result_whose_condition_cannot_be_read_is_set_apart_with_file_line_tex
     assert bring(path) == 3
     found = query("select source_file, line_number, text, reason from raw.quarantined_lines order by line_number")
     assert found[0][:2] == ("r.jsonl", 2)
-    assert json.loads(found[0][2]) == bad
     golden(found[0][3])
     assert found[1][:3] == ("r.jsonl", 3, "{broken")
     golden(capsys.readouterr().out, "r.jsonl", str(reason))
-    assert query("select source_line from raw.trials order by all") == [(1,), (4,)]
+    assert query("select source_line from raw.trials order by all") == [(1,), (3,)]
 
 
-def test_numbers_of_a_log_that_are_none_are_named_and_what_is_said_instead_of_an_answer_is_kept(
-    archive, make, query, mapped
-):
-    mapping = mapped(number="score.value", first_number="score.first", replicate="run")
-    path = make.file(
-        archive / "r.jsonl",
-        result(score={"value": float("nan")}),
-        result(score={"value": 10**400}),
-        result(score={"value": 5, "first": "none"}),
-        result(score={"value": 5}, run=1.5),
-        result(score={"value": "nan"}, run=2),
-    )
-    assert bring(path, mapping=mapping) == 3
-    assert query("select line_number, reason[:60] from raw.quarantined_lines order by all") == [
-        (1, "no trial of this format: number is no finite number: NaN"),
-        (2, "no trial of this format: number is no finite number: 1000000"),
-        (3, "no trial of this format: first_number is no number: none"),
-        (4, "no trial of this format: replicate is no whole number: 1.5"),
-    ]
-    assert query("select source_line, response_recorded, response_text from raw.trials") == [(5, None, "nan")]
-
-
-@pytest.mark.parametrize("ending", ["json", "jsonl"])
-def test_a_result_with_a_key_twice_in_what_is_read_of_it_is_set_apart(archive, query, ending):
+def test_a_result_with_a_key_twice_in_what_is_read_of_it_is_set_apart(archive, query):
     texts = [json.dumps(result(i)) for i in range(3)]
     texts[0] = texts[0].replace('"anchor": 55', '"anchor": 55, "anchor": 56')
     texts[1] = texts[1].replace('"success": true', '"success": true, "success": false')
-    path = archive / f"r.{ending}"
-    document = f'{{"evalId": "e", "results": [{", ".join(texts)}]}}'
-    path.write_text(document if ending == "json" else "\n".join(texts))
+    path = archive / "r.jsonl"
+    path.write_text("\n".join(texts))
     assert bring(path) == 3
     assert query("select line_number, reason from raw.quarantined_lines order by all") == [
         (1, "a key is there twice: anchor"),
         (2, "a key is there twice: success"),
     ]
-    assert query("select source_line from raw.trials") == [(3,)]
+    assert query("select response_recorded from raw.trials") == [(2.0,)]
 
 
 def test_a_document_with_a_key_twice_is_set_apart(archive, make, query):
@@ -238,7 +202,7 @@ def test_a_document_with_a_key_twice_is_set_apart(archive, make, query):
     make.file(archive / "r.json", '{"evalId": "e", "evalId": "f", "results": [' + json.dumps(result()) + "]}")
     assert bring(archive) == 3
     assert query("select source_file, reason from raw.quarantined_lines") == [
-        ("r.json", "the file cannot be read: a key is there twice: evalId")
+        ("r.json", "the file cannot be read: not readable JSON: a key is there twice: evalId")
     ]
 
 
@@ -286,7 +250,7 @@ def test_what_a_provider_refused_or_failed_to_answer_is_a_trial_with_its_status(
 
 
 def test_a_recorded_number_goes_before_the_text_and_what_is_no_number_stays_as_text(archive, make, query, mapped):
-    mapping = mapped(number="namedScores.salary", text="response.output")
+    mapping = mapped(number="record ->> '$.namedScores.salary'", text=TEXT)
     path = make.file(
         archive / "r.jsonl",
         result(namedScores={"salary": 42.5}),
@@ -301,26 +265,10 @@ def test_a_recorded_number_goes_before_the_text_and_what_is_no_number_stays_as_t
     ]
 
 
-def test_paths_go_through_lists_and_quoted_keys_and_values_may_be_numbers_and_booleans(archive, make, query, mapped):
-    mapping = mapped(
-        text="response.output",
-        llm='vars."the.llm"',
-        technique={"field": "vars.flags.1", "values": {True: "sacd", False: "no_technique"}},
-        anchor_direction={"field": "vars.side", "values": {0: "none", 1: "low"}},
-        temperature={"value": 0},
-    )
-    variables = {"vignette": "analyst", "the.llm": "vendor/it's", "flags": [False, True], "side": 1, "anchor": 5}
-    path = make.file(archive / "r.jsonl", result(vars=variables))
-    assert bring(path, mapping=mapping) == 0
-    assert query("select llm_recorded, technique, anchor_direction, temperature from raw.trials") == [
-        ("vendor/it's", "sacd", "low", 0.0)
-    ]
-
-
 def test_without_an_anchor_the_direction_is_none_and_with_one_that_says_nothing_it_is_left_open(
     archive, make, query, mapped
 ):
-    mapping = mapped(text="response.output", anchor_value="vars.anchor")
+    mapping = mapped(text=TEXT, anchor_value="record ->> '$.vars.anchor'")
     variables = {"vignette": "analyst", "technique": "no_technique"}
     path = make.file(archive / "r.jsonl", result(vars=variables), result(vars={**variables, "anchor": 5}))
     assert bring(path, mapping=mapping) == 0
@@ -331,11 +279,11 @@ def test_without_an_anchor_the_direction_is_none_and_with_one_that_says_nothing_
 
 
 def test_the_gate_audits_what_was_imported_like_any_batch(archive, make, query):
-    variables = {"vignette": "analyst", "technique": "no_technique", "direction": "none"}
+    variables = {"vignette": "analyst", "technique": "no_technique", "direction": "none"} | ANALYST
     path = make.file(archive / "r.jsonl", *[result(100 + i, vars=variables) for i in range(20)], result(5000))
     assert bring(path) == 0
     (verdict,) = audit()
-    assert (verdict.study, verdict.vignette, verdict.n_trials) == ("promptfoo-salary", "analyst", 21)
+    assert (verdict.study, verdict.vignette, verdict.n_trials) == ("salaries", "analyst", 21)
     assert query(
         "select level, n_offending from raw.batch_checks where check_name = 'out_of_range' and not is_passed"
     ) == [("warn", 1)]
@@ -369,41 +317,17 @@ def test_the_prompt_of_a_result_is_kept_and_rows_whose_anchor_it_lacks_are_held_
     ) == [("openai:chat:o3", 6, "prompt … asks with another anchor, not 79.0")]
 
 
-def test_study_on_the_command_line_goes_before_the_one_in_the_mapping(archive, make, query):
+def test_study_on_the_command_line_goes_before_the_one_in_the_mapping(archive, make, query, mapped):
     path = make.file(archive / "r.jsonl", result())
-    assert bring(path, "promptfoo", None, "--study", "another") == 0
+    assert bring(path, "promptfoo", mapped(text=TEXT, study="'one'"), "--study", "another") == 0
     assert query("select study, batch_id[:16] from raw.trials") == [("another", "another/analyst/")]
-
-
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"columns": {"llm": "a", "vignette": "b", "technique": "c"}}, "columns: text or number is needed"),
-        ({"columns": {"llm": "a", "vignette": "b", "text": "d"}}, "columns.technique: this key is missing"),
-        ({"colums": {}}, "colums: there is no such key"),
-        ({"study": "Has Spaces"}, "study: should hold lower-case letters, digits"),
-        ({"study": None}, "names no study: say with --study"),
-        ({"vignettes": {"v": {"domain": "d"}}}, "vignettes.v.response_unit: this key is missing"),
-        ({"columns": {"llm": {"field": "a", "value": "b"}}}, "columns.llm: give either a field or a value"),
-        ({"columns": {"llm": "a..b"}}, "columns.llm.field.0: should look like"),
-    ],
-)
-def test_a_mapping_that_is_wrong_names_its_key(tmp_path, changes, reason):
-    path = tmp_path / "map.yaml"
-    columns = {"llm": "a", "vignette": "b", "technique": "c", "text": "d"}
-    path.write_text(yaml.safe_dump({"study": "s", "columns": columns} | changes))
-    with pytest.raises(UserError) as error:
-        read_mapping(path)
-    assert str(error.value).startswith(f"{path}: ") or "names no study" in reason
-    assert reason in str(error.value)
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--format", "promptfoo"],
-        ["--format", "promptfoo", "--map", "none.yaml"],
-        ["--format", "voder-bais", "--map", "none.yaml"],
+        ["--format", "promptfoo", "--map", "none.sql"],
+        ["--format", "voder-bais", "--map", "none.sql"],
         ["--format", "bais-export", "--study", "s"],
     ],
     ids=str,
@@ -413,13 +337,6 @@ def test_a_format_and_a_mapping_that_do_not_fit_are_one_sentence(archive, capsys
     said = capsys.readouterr().err
     golden(said)
     assert said.count("\n") == 1
-
-
-def test_a_mapping_that_is_not_yaml_is_named_with_line_and_column(tmp_path):
-    path = tmp_path / "map.yaml"
-    path.write_text("study: s\ncolumns: {llm: [")
-    with pytest.raises(UserError, match=r"is not valid YAML at line 2, column \d+"):
-        read_mapping(path)
 
 
 def samples(path):
@@ -440,6 +357,8 @@ def samples(path):
             "metadata_technique": ["no_technique", "sacd", "sacd"],
             "metadata_direction": ["none", "high", "high"],
             "metadata_anchor": [float("nan"), 165.0, 165.0],
+            "metadata_domain": "salary",
+            "metadata_response_unit": "thousand USD",
             "score_match": ["I", "C", None],
             "error": ["", "", "Timeout"],
             "completion": ["Answer: 110", "Answer: 140", None],
@@ -486,7 +405,7 @@ def test_samples_of_inspect_become_trials(archive, query, inspect, name):
         "from raw.trials order by source_line"
     ) == [
         (
-            "inspect-salary",
+            "salaries",
             "recorded",
             "inspect_logs",
             name,
@@ -532,7 +451,7 @@ def test_a_log_whose_evaluation_did_not_succeed_is_named_with_status_and_message
     for name in ("whole.eval", "cancelled.eval", "error.eval", "started.eval"):
         (archive / name).write_bytes(name.encode())
     assert bring(archive, "inspect-logs") == 0
-    said = [line.strip() for line in capsys.readouterr().out.splitlines() if ".eval" in line]
+    said = [line.strip() for line in capsys.readouterr().out.splitlines() if "status" in line]
     assert said == [
         "cancelled.eval: status cancelled",
         "error.eval: status error, RuntimeError('endpoint is down')",
@@ -555,10 +474,3 @@ def test_without_inspect_one_sentence_says_what_to_install(archive, warehouse, m
     assert "`pip install inspect_ai`" in said
     assert said.count("\n") == 1
     assert not warehouse.exists()
-
-
-@pytest.mark.parametrize("form", EXAMPLES)
-def test_the_shipped_examples_are_mappings(form):
-    mapping = read_mapping(example(form))
-    assert mapping.study
-    assert mapping.vignettes["analyst"].domain == "salary"

@@ -7,6 +7,7 @@ import shutil
 import duckdb
 import pytest
 
+from ingest.bring.mapping import Given
 from ingest.gate import audit as gate
 from ingest.land.versions import Version
 from ingest.run import land_folder, render_verdicts
@@ -88,7 +89,7 @@ def landed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("of-llms")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BAIS_WAREHOUSE", str(folder / "w.duckdb"))
-        land_folder(write_archive(folder / "archive", lines_of(7)), None, None, None, Version())
+        land_folder(write_archive(folder / "archive", lines_of(7)), None, Given(), None, Version())
         return warehouse_path()
 
 

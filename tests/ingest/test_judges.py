@@ -106,6 +106,19 @@ def test_each_distinct_text_is_judged_in_each_role_by_each_judge_as_often_as_the
     )
 
 
+def test_a_plan_says_which_judgements_are_left(replies):
+    replies["bad", "polite"] = "less badly"
+    # of 2 judges, 2 times: 2 originals, once more as answers, and 2 (all replies to an item alike) to 12 answers
+    judged_whole = {"low": 2 * 2 * (4 + 2), "high": 2 * 2 * (4 + 12)}
+    assert plan_of(study())["left"]["trials"] == {end: 12 + n for end, n in judged_whole.items()}
+    collect(study(), max_calls=11)
+    assert plan_of(study())["left"]["trials"] == {end: 1 + n for end, n in judged_whole.items()}
+    collect(study(), max_calls=1 + 8)  # the texts are there now, so that it is known how many they are
+    assert plan_of(study())["left"]["trials"] == {"low": 28 - 8, "high": 28 - 8}
+    collect(study())
+    assert plan_of(study())["left"]["calls"] == {"low": 0, "high": 0}
+
+
 def test_a_judge_is_shown_the_text_as_it_is_and_the_original_as_an_answer_where_it_is_judged_as_one(replies):
     replies["good", "plain"] = replies["good", "polite"] = "{review} {text}"
     collect(study())

@@ -24,7 +24,7 @@ from ingest.ask.responses import ended_trials, read_trials
 from ingest.ask.spool import COLLECTED, spool_folder
 from ingest.gate.audit import audit
 from ingest.paradigms.items import Items
-from ingest.paradigms.paradigm import Answer, load_paradigm, shipped_paradigms
+from ingest.paradigms.paradigm import Answer, load_paradigm, paradigm_names
 from ingest.paradigms.thirds import MEASUREMENTS
 from ingest.prompts import shipped
 from ingest.providers.simulated import Simulated
@@ -57,7 +57,7 @@ PARADIGM = {
 }  # fmt: skip
 ARMS = PARADIGM["vignettes"][0]["arms"]
 # the others are of texts and facts, whose truth the respondents state
-OF_SHARES = {*shipped_paradigms()} - {"summarise", "judge_framing", "fact_check", "falsify"}
+OF_SHARES = {*paradigm_names()} - {"summarise", "judge_framing", "fact_check", "falsify"}
 STUDY = {"study": "cups", "llms": ["sim/steady"], "techniques": ["no_technique"], "stopping_rule": {"minimum": 3}}
 
 
@@ -549,7 +549,7 @@ def test_the_measure_that_is_named_leads_else_the_first_that_something_is_decide
 
 
 def test_a_shipped_paradigm_with_several_measures_says_which_of_them_leads():
-    paradigms = [load_paradigm(name, None) for name in shipped_paradigms()]
+    paradigms = [load_paradigm(name, None) for name in paradigm_names()]
     named = {of.paradigm: of.leading for of in paradigms if of.leading or len(of.measures) > 1}
     assert named == {"decoy": "chose_large", "fact_check": "strict_correct", "summarise": "framing_changed"}
 

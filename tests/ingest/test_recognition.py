@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.archives import archive_of, archives, formats
+from ingest.archives import archive_of, formats
 from ingest.bring import recognition
 from ingest.bring.recognition import recognised
 from ingest.run import main
@@ -213,16 +213,25 @@ def test_results_of_several_experiments_are_imported_one_at_a_time(archive, make
     assert query("select domain, response_unit from raw.batches") == [("judicial", "months")]
 
 
-@pytest.mark.parametrize("holds", ["nothing", "junk"])
-def test_where_nothing_is_known_one_sentence_says_what_each_format_looks_like(archive, make, capsys, holds, golden):
+@pytest.mark.parametrize("holds", ["nothing", "notes", "junk"])
+def test_where_nothing_is_known_one_sentence_says_what_is_read(archive, make, capsys, holds, golden):
+    if holds == "notes":
+        (archive / "notes.txt").write_text("x")
     if holds == "junk":
         make.file(archive / "a.jsonl", "{", {"other": 1})
     assert main(["--archive", str(archive)]) == 2
     said = capsys.readouterr().err
-    golden(said, f"{archive}: {0 if holds == 'nothing' else 1} files")
+    golden(said)
     assert said.count("\n") == 1
-    for each in archives():
-        assert f"{each.form} ({each.kinds}: {each.expected})" in said
+
+
+def test_what_no_format_fits_is_a_table_and_with_a_mapping_what_needs_no_reader_of_its_own(archive, make):
+    path = make.file(archive / "a.jsonl", STORY)
+    assert (recognised(path).form, recognised(path, is_mapped=True).form) == ("story-001", "table")
+    path = make.file(archive / "a.jsonl", PROMPTFOO)
+    assert (recognised(path).form, recognised(path, is_mapped=True).form) == ("promptfoo", "promptfoo")
+    path = make.file(archive / "a.csv", "x,y")
+    assert recognised(path).form == "table"
 
 
 def test_a_format_that_is_given_wins(archive, make, query, capsys, golden):
@@ -245,10 +254,12 @@ def test_an_import_fills_the_tables_that_its_format_names(archive, make, query, 
     assert filled == set(archive_of(form).tables) - {"version_entries"}  # of which a first version has none
 
 
-def test_a_recognised_log_is_told_that_it_needs_a_mapping(archive, capsys, golden):
+def test_a_recognised_log_needs_no_mapping(archive, query):
     write(archive / "r.jsonl", PROMPTFOO)
-    assert main(["--archive", str(archive)]) == 2
-    golden(capsys.readouterr().err, "--map", "ingest/archives/promptfoo.yaml", "FILE")
+    assert main(["--archive", str(archive / "r.jsonl")]) == 0
+    assert query("select archive, study, llm_recorded, vignette from raw.trials") == [
+        ("promptfoo", "r", "echo", "analyst")
+    ]
 
 
 def test_the_recorded_archive_is_document_a(recorded_archive):
@@ -261,4 +272,4 @@ def test_every_format_says_what_it_looks_like_what_it_fills_and_how_it_is_read(f
     assert archive.form == form
     assert archive.expected
     assert {"trials", "attribution_scores", "falsifications", "human_choices"} & set(archive.tables)
-    assert archive.mapping.exists() if archive.mapping else archive.take or archive.read_trials
+    assert archive.select or archive.take or archive.read_trials

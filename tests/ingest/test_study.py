@@ -17,7 +17,7 @@ from ingest.run import main
 from ingest.studies import study as study_module
 from ingest.studies.design import Cell, Design
 from ingest.studies.llms import anchored_respondents
-from ingest.studies.study import load_study, parse_study, shipped_studies
+from ingest.studies.study import load_study, named_studies, parse_study
 
 SMALL = {
     "study": "small",
@@ -109,8 +109,8 @@ WRONG = {
                                         "techniques", "mine says {text}, which is not among the words"),
     "a word in the answer format": ({"answer_format": "In {currency}."}, 6, "answer_format", "it says {currency}"),
     "two rules for anchors": ({"anchors": {"fixed": {"low": 3, "high": 9}, "proportional": {}}}, 5, "anchors",
-                              "should hold one of proportional and fixed"),
-    "no rule for anchors": ({"anchors": {}}, 5, "anchors", "should hold one of proportional and fixed"),
+                              "should hold one of proportional, fixed and columns"),
+    "no rule for anchors": ({"anchors": {}}, 5, "anchors", "should hold one of proportional, fixed and columns"),
     "low at high": ({"anchors": {"fixed": {"low": 9, "high": 9}}}, 5, "anchors", "should have low below high"),
     "low above high": ({"anchors": {"proportional": {"low": 2}}}, 5, "anchors", "should have low below high"),
     "a negative multiple": ({"anchors": {"proportional": {"low": -1}}}, 5, "anchors.proportional.low", "0, not -1"),
@@ -307,7 +307,7 @@ def grid(design, baseline=40.0):
     return design.baseline_cells(), design.anchored_cells(design.anchors_from(baselines))
 
 
-@pytest.mark.parametrize("name", shipped_studies())
+@pytest.mark.parametrize("name", named_studies())
 def test_each_shipped_study_plans_cells_that_are_different_and_can_be_asked(name):
     design = Design(load_study(name))
     _, anchored = grid(design)
@@ -661,5 +661,5 @@ def test_another_rule_of_anchors_decides_anew(answered):
 
 
 def test_shipped_studies_are_the_files_of_the_folder():
-    assert {"judicial", "multi-domain", "simulated"} <= set(shipped_studies())
-    assert {path.stem for path in study_module.FOLDER.glob("*.yaml")} == set(shipped_studies())
+    assert {"judicial", "multi-domain", "simulated"} <= set(named_studies())
+    assert {path.stem for path in study_module.FOLDER.glob("*.yaml")} == set(named_studies())

@@ -5,7 +5,8 @@ import re
 import duckdb
 import pytest
 
-from ingest.land.vendors import SEEDS, refuse_mistakes, unlisted_among
+from ingest.land.seeds import SHIPPED
+from ingest.land.vendors import refuse_mistakes, unlisted_among
 from ingest.run import main
 from ingest.warehouse import UserError
 from tests.tools.processes import SHARED
@@ -27,7 +28,7 @@ HEADER = "llm,vendor,display_name,is_askable\n"
         "the word for none": (HEADER + "a/b,Unlisted,B,true\n", ":2: a/b has the vendor Unlisted, which is kept"),
         "one vendor in two ways": (
             HEADER + "a/b,Lab,B,true\nc/d,Other,D,true\na/e,LAB,E,true\n",
-            ":4: the vendor LAB of a/e is written Lab in line 2",
+            ":4: the vendor LAB of a/e is written Lab at seeds/llms.csv:2",
         ),
         "a value too few": (HEADER + "a/b,A,true\n", ":2: this line has 3 values"),
     }.values(),
@@ -35,7 +36,7 @@ HEADER = "llm,vendor,display_name,is_askable\n"
 def test_a_mistake_in_the_list_of_llms_is_named_with_its_line(tmp_path, text, said):
     (tmp_path / "llms.csv").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=r"^seeds/llms\.csv:") as refused:
-        refuse_mistakes(tmp_path)
+        refuse_mistakes({"seeds/llms.csv": tmp_path / "llms.csv"})
     assert said in str(refused.value)
 
 
@@ -45,7 +46,7 @@ def test_the_list_that_is_shipped_has_no_mistake():
 
 def test_a_row_that_a_user_adds_lists_its_llm_behind_routers_too(tmp_path):
     for name in ("llms", "llm_aliases", "routers"):
-        (tmp_path / f"{name}.csv").write_bytes((SEEDS / f"{name}.csv").read_bytes())
+        (tmp_path / f"{name}.csv").write_bytes((SHIPPED / f"{name}.csv").read_bytes())
     with duckdb.connect() as connection:
         connection.execute(
             "create table asked as select unnest(['lab/tuned', 'openrouter/lab/tuned', 'ollama/openai/gpt-4.1', "
@@ -54,7 +55,7 @@ def test_a_row_that_a_user_adds_lists_its_llm_behind_routers_too(tmp_path):
         assert unlisted_among(connection, "asked", tmp_path) == ["lab/other", "lab/tuned", "openrouter/lab/tuned"]
         with (tmp_path / "llms.csv").open("a", encoding="utf-8") as file:
             file.write("lab/tuned,Meta,Tuned,true\n")
-        refuse_mistakes(tmp_path)
+        refuse_mistakes({"seeds/llms.csv": tmp_path / "llms.csv"})
         assert unlisted_among(connection, "asked", tmp_path) == ["lab/other"]
 
 

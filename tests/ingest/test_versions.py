@@ -717,18 +717,12 @@ def test_both_forms_of_one_evaluation_are_the_same_entries(archive, make, land, 
     forms = {"jsonl": tmp_path / "lines" / "results.jsonl", "json": tmp_path / "document" / "results.json"}
     make.file(forms["jsonl"], *results)
     make.file(forms["json"], {"evalId": "eval-1", "results": {"version": 3, "results": results}})
-    mapping = archive / "map.yaml"
-    mapping.write_text(
-        "study: s\ncolumns: {llm: provider.id, vignette: vars.vignette, technique: {value: no_technique}, "
-        "text: response.output}\n"
-        "vignettes: {analyst: {domain: salary, response_unit: thousand USD}}\n"
-    )
     order = [forms[first], *(path for form, path in forms.items() if form != first)]
     for path in order:
-        land("--format", "promptfoo", "--map", str(mapping), folder=path)
+        land("--format", "promptfoo", "--study", "s", folder=path)
     assert query("select count(*) from raw.trials") == [(3,)]
     assert query("select n_new, n_unchanged from raw.source_versions order by imported_at")[-1] == (0, 3)
     make.file(tmp_path / "both" / "results.jsonl", *results)
     shutil.copy(forms["json"], tmp_path / "both" / "results.json")
-    assert "3 duplicates" in land("--format", "promptfoo", "--map", str(mapping), folder=tmp_path / "both")
+    assert "3 duplicates" in land("--format", "promptfoo", "--study", "s", folder=tmp_path / "both")
     assert query("select count(*) from raw.trials") == [(3,)]

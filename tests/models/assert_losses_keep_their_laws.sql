@@ -4,6 +4,7 @@ with losses as (
         study,
         llm,
         vignette,
+        item,
         technique,
         any_value(loss) filter (where goal = 'displacement') as displacement,
         any_value(loss) filter (where goal = 'gap') as gap,

@@ -1,10 +1,18 @@
 -- One LLM's percent of baseline under one anchor is the same number in conditions, in technique_effects and
 -- as the average over the trials in marts.trials that count.
 with conditions as (
-    select study, llm, vignette, technique, arm as anchor_direction, percent_of_baseline as of_conditions
+    select
+        study,
+        llm,
+        vignette,
+        technique,
+        arm as anchor_direction,
+        sum(n_trials * percent_of_baseline)
+        / sum(n_trials) filter (where percent_of_baseline is not null) as of_conditions
     from {{ ref('conditions') }}
     where
         paradigm = 'anchoring' and row_set = 'accepted' and temperature_scope = 'pooled' and n_trials > 0
+    group by all
 ),
 
 effects as (

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.land.models import columns_of_seed, declarations, model_relations, seed_types, sql_files
+from ingest.land.models import declarations, model_relations, sql_files
 from ingest.land.raw import TABLES
+from ingest.land.seeds import seeds
 from ingest.warehouse import PUBLIC_SCHEMAS, ROOT
 from tests.tools.unit_models import render
 
@@ -55,7 +56,7 @@ def columns_of(relation: str) -> dict[str, str]:
     if schema == "raw":
         return {column: of["data_type"] for column, of in TABLES[name].columns.items()}
     if schema == "seeds":
-        return columns_of_seed(name)
+        return seeds()[name].types
     if _relations().get(name) != relation:
         raise KeyError(f"the project makes no {relation}")
     if schema in PUBLIC_SCHEMAS:
@@ -74,7 +75,7 @@ def _statements(relation):
 @functools.cache
 def _relations() -> dict[str, str]:
     """Return where dbt makes each model and seed, by its name."""
-    return {name: f"seeds.{name}" for name in seed_types()} | model_relations()
+    return {name: f"seeds.{name}" for name in seeds()} | model_relations()
 
 
 @functools.cache

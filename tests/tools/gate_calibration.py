@@ -16,6 +16,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
+from ingest.bring.mapping import Given
 from ingest.gate import audit as gate
 from ingest.gate.rehearsal import warehouse_at
 from ingest.land.versions import Version
@@ -82,7 +83,7 @@ def main() -> None:
                 landed.unlink(missing_ok=True)
                 with warehouse_at(landed):
                     archive = options.archive or write_archive(Path(folder) / f"archive-{seed}", drawn(seed))
-                    land_folder(archive, None, None, None, Version())
+                    land_folder(archive, None, Given(), None, Version())
             shutil.copy(landed, path)
             if options.archive:
                 reordered(path, seed)

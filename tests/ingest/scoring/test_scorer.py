@@ -17,7 +17,7 @@ from ingest.scoring.passes import OutOfMemory, one_by_one
 from ingest.scoring.questions import SHIPPED, prompt_hash
 from ingest.scoring.scorer import Scoring, score, scored_prompts, sessions
 from ingest.scoring.targets import RULES, TARGETS, Targets
-from ingest.studies.study import shipped_studies
+from ingest.studies.study import named_studies
 from ingest.warehouse import ROOT, UserError
 from tests.ingest.scoring.tiny import Named, questions_of
 from tests.tools.contracts import fill
@@ -210,7 +210,7 @@ def test_a_name_that_names_no_llm_is_refused_before_one_is_loaded(warehouse, cap
 def test_own_questions_take_no_study_that_llms_answer(warehouse, tmp_path, capsys, golden):
     path = tmp_path / "questions.yaml"
     own = SHIPPED.read_text(encoding="utf-8")
-    path.write_text(own.replace("study: anchoring-llms", f"study: {shipped_studies()[0]}"), encoding="utf-8")
+    path.write_text(own.replace("study: anchoring-llms", f"study: {next(iter(named_studies()))}"), encoding="utf-8")
     assert main(["score", "--llm", "somewhere", "--questions", str(path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     golden(line)

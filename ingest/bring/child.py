@@ -1,0 +1,265 @@
+"""A process of its own that runs a mapping: a SELECT over files, which can read nothing else, and write nothing.
+
+python -m ingest.bring.child SPEC
+
+SPEC is a JSON file of `ingest.bring.mapping`. The rows go to stdout as a stream of Arrow, each file's count of rows in
+its metadata; what is wrong is said on stderr in one sentence, with the exit code 2. The exit code 3 says that a CSV
+file holds a line that is none, so that the files have to be read line by line.
+"""
+
+import contextlib
+import json
+import os
+import re
+import sys
+import threading
+import time
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from ingest.bring.columns import FILENAME, KNOWN, OF_ALL, refuse_columns
+from ingest.warehouse import SESSION, UserError, printable, quoted
+
+MEMORY = "600MB"
+MOST_THREADS = 4  # each has buffers, and what comes after has the work
+MEMORY_BEYOND = 1200 << 20  # that DuckDB's own limit does not know of, such as one long text
+ROWS_AT_A_TIME = 50_000
+LONGEST_ROW = 8 << 20  # of a CSV file: its buffers grow with it
+UNCLEAN = 3
+IN = "__file_of_row"  # what no column of anybody's is called
+REJECTED = re.compile(r"CSV Error on Line|Invalid unicode|not utf-8", re.IGNORECASE)
+OUT_OF_MEMORY = (duckdb.OutOfMemoryException, MemoryError)
+# how far a structure of JSON is taken apart: what has more keys than this holds data in its keys
+MOST_KEYS = 200
+
+
+def main(path: str) -> int:
+    """Answer what a file asks for."""
+    spec = json.loads(Path(path).read_text(encoding="utf-8"))
+    threading.Thread(target=end_with, args=[os.getppid()], daemon=True).start()
+    name = spec["name"]
+    try:
+        with contextlib.closing(opened(spec)) as memory:
+            try:
+                for table in spec["tables"]:
+                    memory.execute(view(memory, table))
+                memory.execute("set lock_configuration = true")
+                looked(memory, spec) if spec["looks"] else send(memory, spec)
+            except duckdb.Error as error:
+                if REJECTED.search(str(error)) and any(part["kind"] == "csv" for part in parts(spec)):
+                    return UNCLEAN
+                raise
+    except UserError as error:
+        sys.stderr.write(str(error))
+        return error.exit_code
+    except OUT_OF_MEMORY:
+        sys.stderr.write(f"{name} needs more memory than a mapping gets ({MEMORY}): let it hold fewer rows at once")
+        return 2
+    except duckdb.Error as error:
+        sys.stderr.write(f"{name}: {in_words(error, spec)}")
+        return 2
+    return 0
+
+
+def end_with(parent: int) -> None:
+    """End this process when its parent, which ends it otherwise, is not there any more."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+def opened(spec):
+    """Open a DuckDB in memory that reaches the files of a mapping alone."""
+    threads = min(os.cpu_count() or 1, MOST_THREADS)
+    memory = duckdb.connect(config={"memory_limit": MEMORY, "threads": threads, "temp_directory": spec["spill"]})
+    memory.execute(SESSION)
+    memory.execute("set python_enable_replacements = false")
+    paths = [path for part in parts(spec) for file in part["paths"] for path in (file, f"{file}.wal")]
+    memory.execute(f"set allowed_paths = [{', '.join(map(quoted, paths))}]")
+    memory.execute("set enable_external_access = false")
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + MEMORY_BEYOND
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    return memory
+
+
+def parts(spec) -> list[dict]:
+    """Return the parts of all tables: files that are read in one way."""
+    return [part for table in spec["tables"] for part in table["parts"]]
+
+
+def view(memory, table: dict) -> str:
+    """Write the view of a table over its files."""
+    selects = [SELECTS[part["kind"]](memory, part) for part in table["parts"]]
+    schema, dot, _ = table["name"].partition(".")
+    made = f"create schema if not exists {_name(schema)}; " if dot else ""
+    rows = " union all by name ".join(selects)
+    if table["is_beside"]:  # so that `filename` is that of a row of the source
+        rows = f"select * exclude {FILENAME} from ({rows})"
+    return f"{made}create view {_table(table)} as {rows}"
+
+
+def of_csv(memory, part):
+    """Select the rows of CSV files of one header; every value is a text, and an empty one null."""
+    columns = ", ".join(f"{quoted(column)}: 'VARCHAR'" for column in part["columns"])
+    return _select(
+        f"read_csv({_listed(part['paths'])}, columns = {{{columns}}}, auto_detect = false, header = true, "
+        f"delim = {quoted(part['delimiter'])}, quote = '\"', escape = '\"', max_line_size = {LONGEST_ROW}, "
+        f"buffer_size = {2 * LONGEST_ROW}, filename = {quoted(IN)})",
+        part, part["columns"],
+    )  # fmt: skip
+
+
+def of_parquet(memory, part):
+    """Select the rows of Parquet files."""
+    reader = f"read_parquet({_listed(part['paths'])}, union_by_name = true, filename = {quoted(IN)})"
+    names = [column[0] for column in memory.execute(f"select * from {reader} limit 0").description]
+    return _select(reader, part, [name for name in names if name != IN])
+
+
+def of_records(memory, part):
+    """Select what records of JSON hold: a column for each key that one of them has, and `record`, the whole."""
+    files = f"read_parquet({_listed(part['paths'])})"
+    reader = f"(select {FILENAME}, try_cast(record as json) as record from {files}) where json_type(record) = 'OBJECT'"
+    ((structure,),) = memory.execute(f"select json_group_structure(record) from {reader}").fetchall()
+    structure = settled(json.loads(structure or '"JSON"'))
+    keys = [*structure] if isinstance(structure, dict) else []
+    taken = "".join(f", record_.{_name(key)} as {_name(renamed(key, keys))}" for key in keys)
+    whole = ", record" if part["has_whole"] and "record" not in map(str.lower, keys) else ""
+    form = quoted(json.dumps(structure, ensure_ascii=False))
+    record = f"json_transform(record, {form})" if keys else "record"
+    return f"select {FILENAME}{taken}{whole} from (select *, {record} as record_ from {reader})"
+
+
+def of_duckdb(memory, part):
+    """Select the rows of a table of a DuckDB file."""
+    (path,) = part["paths"]
+    database = f"file_{len(memory.execute('from duckdb_databases()').fetchall())}"
+    memory.execute(f"attach {quoted(path)} as {database} (read_only)")
+    of = f"{database}.{_name(part['schema'])}.{_name(part['table'])}"
+    names = [column[0] for column in memory.execute(f"select * from {of} limit 0").description]
+    taken = ", ".join(f"{_name(name)} as {_name(renamed(name))}" for name in names)
+    return f"select {quoted(part['filename'])} as {FILENAME}, {taken} from {of}"
+
+
+SELECTS = {"csv": of_csv, "parquet": of_parquet, "records": of_records, "duckdb": of_duckdb}
+
+
+def renamed(name: str, others=()) -> str:
+    """Return how a column of a file is called that bais gives every source: it is another one."""
+    return f"{name}_1" if name.lower() == FILENAME else name
+
+
+def settled(structure):
+    """Return a structure of JSON as DuckDB can take records apart with it: what it cannot, stays JSON."""
+    if isinstance(structure, list):
+        return [settled(structure[0])] if structure else "JSON"
+    if not isinstance(structure, dict):
+        return "JSON" if structure == "NULL" else structure
+    names = {key.lower() for key in structure}
+    if len(names) < len(structure) or "" in names or len(names) > MOST_KEYS:
+        return "JSON"
+    return {key: settled(of_key) for key, of_key in structure.items()}
+
+
+def _select(reader, part, names):
+    """Select columns of files, with the name of the file below the folder that all are in."""
+    taken = ", ".join(f"{_name(name)} as {_name(renamed(name))}" for name in names)
+    cut = f"{IN}[{len(part['folder']) + 2}:{-len(part['ending']) - 1 if part['ending'] else ''}]"
+    return f"select {cut} as {FILENAME}, {taken} from {reader}"
+
+
+def _table(table):
+    return ".".join(map(_name, table["name"].split(".", 1)))
+
+
+def _name(text):
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _listed(texts):
+    return f"[{', '.join(map(quoted, texts))}]"
+
+
+def looked(memory, spec) -> None:
+    """Print of each table its columns, each with its type and up to three of its values."""
+    tables = {}
+    for table in spec["tables"]:
+        columns = tables[table["name"]] = []
+        for name, of_type, *_ in memory.execute(f"describe from {_table(table)}").fetchall():
+            values = memory.execute(
+                f"select distinct left({_name(name)}::varchar, 40) from (select {_name(name)} from {_table(table)} "
+                f"where {_name(name)} is not null limit 1000) limit 3"
+            ).fetchall()
+            columns.append((name, of_type, sorted(value for (value,) in values)))
+    json.dump(tables, sys.stdout)
+
+
+def send(memory, spec) -> None:
+    """Write what the mapping yields to stdout: of each row its file, the row as JSON, and our columns as texts."""
+    names, n_rows = bound(memory, spec), {}
+    for table in spec["tables"]:
+        if not table["is_beside"]:
+            # to count each column of CSV is to read all of it, so that no line of it is found to be none later
+            all_of_it = ", count(columns(*))" if any(part["kind"] == "csv" for part in table["parts"]) else ""
+            counts = memory.execute(f"select {FILENAME}, count(*){all_of_it} from {_table(table)} group by all")
+            for file, n, *_ in counts.fetchall():
+                n_rows[file] = n_rows.get(file, 0) + n
+    here = {name.lower(): name for name in names}
+    of_row = [name for name in names if name.lower() != FILENAME and name.lower() not in OF_ALL]
+    said = [
+        f"nullif({_name(here[name])}::varchar, '') as {name}" if name in here else f"null::varchar as {name}"
+        for name in KNOWN
+    ]
+    file = _name(here[FILENAME]) + "::varchar" if FILENAME in here else quoted(spec["only_file"])
+    pairs = (f"{_name(name.lower() if name.lower() in KNOWN else name)} := {_name(name)}" for name in of_row)
+    line = f"to_json(struct_pack({', '.join(pairs)}))::varchar"
+    reader = memory.sql(f"select {file} as {FILENAME}, {line} as line, {', '.join(said)} from yielded").to_arrow_reader(
+        ROWS_AT_A_TIME
+    )
+    schema = reader.schema.with_metadata({"rows": json.dumps(n_rows), "names": json.dumps(names)})
+    with pa.ipc.new_stream(sys.stdout.buffer, schema) as stream:
+        for batch in reader:
+            stream.write_batch(batch)
+
+
+def bound(memory, spec) -> list[str]:
+    """Make the view `yielded` of a mapping, and return its columns as they are written."""
+    name, select = spec["name"], spec["select"]
+    statements = duckdb.extract_statements(select)
+    if len(statements) != 1:
+        raise UserError(f"{name} holds {len(statements)} statements: a mapping is one SELECT")
+    if statements[0].type != duckdb.StatementType.SELECT:
+        kind = str(statements[0].type).rpartition(".")[2].lower()
+        raise UserError(f"{name} is no SELECT ({kind}): a mapping is one SELECT, and changes nothing")
+    memory.execute(f"create view yielded as {select}")
+    names = [column[0] for column in memory.execute(f"describe {select}").fetchall()]
+    refuse_columns(names, spec["n_files"], is_map=spec["is_map"], where=spec["where"], to_do=spec["to_do"])
+    return names
+
+
+def in_words(error: duckdb.Error, spec: dict) -> str:
+    """Say in one sentence what DuckDB says is wrong with a mapping."""
+    text = str(error)
+    if wanted := re.search(r'Cannot access (?:file|directory) "(?P<path>.*?)"', text):
+        return (
+            f"it reads {printable(wanted['path'])}, and a mapping reads the files that are imported alone: give other "
+            "ones a name with --with NAME=FILE"
+        )
+    if "Table with name source does not exist" in text:
+        named = ", ".join(table["name"] for table in spec["tables"])
+        return f"there are several tables, {printable(named)}: say which the rows are from"
+    if "DML statements" in text or "configuration has been locked" in text:
+        return "a mapping is one SELECT, and changes nothing"
+    first, _, rest = text.partition("\n")
+    line = re.search(r"^LINE (\d+):", rest, re.MULTILINE)
+    return printable(f"{first}{f' (line {line[1]})' if line else ''}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,476 @@
+"""Any table of trials: as it is, where its columns are called as ours, or by a mapping, which is a SELECT."""
+
+import gzip
+import json
+import sqlite3
+import sys
+from types import ModuleType
+
+import duckdb
+import pytest
+
+from ingest.run import main
+
+AGAIN = pytest.mark.slow("imports again and again")
+HEADER = "llm,vignette,technique,anchor_direction,anchor_value,text"
+MAP = """
+select filename, model as llm, scene as vignette, answer as number, case when anchor is null then 'none' end as
+anchor_direction, anchor as anchor_value, 'months' as response_unit, 'judicial' as domain
+from source
+"""
+FOREIGN = "model,scene,anchor,answer\na/b,theft,,12\na/b,theft,5,9\n"
+
+
+def row(number=12, **changes):
+    return {"model": "a/b", "scene": "theft", "anchor": None, "answer": number} | changes
+
+
+@pytest.fixture
+def bring(archive, monkeypatch):
+    """Import a file, written first where its text is given, with a mapping, written first where its text is given."""
+    monkeypatch.chdir(archive.parent)
+
+    def run(content, select=None, *more, name="results.csv"):
+        path = archive / name
+        if isinstance(content, str | bytes):
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        elif content is not None:
+            path = content
+        if select is not None:
+            (archive.parent / "map.sql").write_text(select)
+            more = ("--map", "map.sql", *more)
+        return main(["--archive", str(path), *map(str, more)])
+
+    return run
+
+
+@pytest.fixture
+def refused(bring, warehouse, capsys):
+    """Have an import refused in one sentence, after which nothing has landed; return the sentence."""
+
+    def run(*what, **how):
+        assert bring(*what, **how) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("bais: ")
+        assert said.count("\n") == 1
+        assert "Traceback" not in said
+        assert not warehouse.exists()
+        return said
+
+    return run
+
+
+def test_a_table_whose_columns_are_called_as_ours_is_imported_as_it_is(bring, query, capsys):
+    lines = [
+        HEADER,
+        "a/b,fever,no_technique,none,,Answer: 12",
+        "a/b,fever,no_technique,low,5,",
+        "a/b,fever,sacd,low,5,x",
+    ]
+    assert bring("\n".join(lines), name="My Results.csv") == 0
+    assert query(
+        "select study, archive, source_file, source_line, llm_recorded, vignette, technique, anchor_direction, "
+        "anchor_value, response_recorded, response_text from raw.trials order by source_line"
+    ) == [
+        ("my-results", "table", "My Results.csv", 1, "a/b", "fever", "no_technique", "none", None, 12.0, "Answer: 12"),
+        ("my-results", "table", "My Results.csv", 2, "a/b", "fever", "no_technique", "low", 5.0, None, None),
+        ("my-results", "table", "My Results.csv", 3, "a/b", "fever", "sacd", "low", 5.0, None, "x"),
+    ]
+    assert "3 rows in 1 files, each of them taken" in capsys.readouterr().out
+
+
+def test_quotes_crlf_a_byte_order_mark_and_empty_cells_are_read_as_spreadsheets_write_them(bring, query):
+    rows = ['a/b;fever;"He said ""7"";\r\n\r\nso 7.";', 'a/b;fever;;"it; broke"', 'a/b;fever;"";']
+    text = "\r\n".join(["\ufeffllm;vignette;text;error", *rows, ""])
+    assert bring(text) == 0
+    assert query(
+        "select response_text, response_recorded, status_recorded, reason_recorded from raw.trials order by source_line"
+    ) == [
+        ('He said "7";\r\n\r\nso 7.', 7.0, None, None),
+        (None, None, "failed", "it; broke"),
+        (None, None, None, None),
+    ]
+
+
+def test_columns_that_are_none_of_ours_stay_in_the_line(bring, query):
+    assert bring("llm,vignette,number,mood\na/b,fever,3,glad\n") == 0
+    ((line,),) = query("select line from raw.trials")
+    assert json.loads(line) == {"llm": "a/b", "vignette": "fever", "number": "3", "mood": "glad"}
+
+
+def test_records_of_json_are_kept_once(bring, query):
+    record = {"llm": "a/b", "vignette": "fever", "number": 3, "mood": {"is": "glad"}}
+    assert bring(json.dumps(record), name="results.jsonl") == 0
+    ((line,),) = query("select line from raw.trials")
+    assert json.loads(line) == record
+
+
+def test_a_file_that_changes_while_it_is_read_lands_nothing(refused, monkeypatch):
+    digests = iter("ab")
+    monkeypatch.setattr("ingest.bring.importer._digest", lambda path: next(digests))
+    assert "results.csv was changed while it was read" in refused(FOREIGN, MAP)
+
+
+WITHOUT = {
+    "foreign": FOREIGN,
+    "no answer": "llm,vignette\na/b,fever\n",
+    "may be meant": "llm,vignette,text,anchor\na/b,fever,x,5\n",
+    "may be misspelt": "llm,vignette,text,temprature\na/b,fever,x,5\n",
+    "twice": "llm,vignette,text,text\na/b,fever,x,y\n",
+    "twice in other letters": "llm,vignette,text,Text\na/b,fever,x,y\n",
+    "NUL": b"llm,vignette,text\na/b,fever,x\0y\n",
+    "an open quote": 'llm,vignette,text\na/b,fever,"x\na/b,fever,y\n',
+    "no header": "\n\n",
+}
+
+
+@pytest.mark.parametrize("content", WITHOUT.values(), ids=WITHOUT)
+def test_a_table_that_is_none_of_trials_is_refused_in_one_sentence(refused, content, golden):
+    golden(refused(content))
+
+
+def test_a_mapping_makes_trials_of_any_table(bring, query, capsys):
+    assert bring(FOREIGN, MAP, "--study", "thefts") == 0
+    columns = "study, llm_recorded, vignette, anchor_direction, anchor_value, response_recorded"
+    assert query(f"select {columns} from raw.trials order by source_line") == [
+        ("thefts", "a/b", "theft", "none", None, 12.0), ("thefts", "a/b", "theft", None, 5.0, 9.0),
+    ]  # fmt: skip
+    assert query("select vignette, domain, response_unit, n_trials from raw.batches") == [
+        ("theft", "judicial", "months", 2)
+    ]
+    ((mapping,),) = query("select mapping from raw.source_versions")
+    assert mapping == MAP.strip()
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "json", "document", "parquet", "sqlite", "duckdb", "csv.gz", "tsv"])
+def test_a_table_is_read_in_each_of_its_forms(archive, bring, query, kind):
+    rows = [row(12), row(9, anchor=5)]
+    path = archive / f"results.{'json' if kind == 'document' else kind}"
+    if kind == "jsonl":
+        path.write_text("\n".join(map(json.dumps, rows)))
+    elif kind == "json":
+        path.write_text(json.dumps(rows, indent=1))
+    elif kind == "document":
+        path.write_text(json.dumps({"answers": rows}))
+    elif kind == "csv.gz":
+        path.write_bytes(gzip.compress(FOREIGN.encode()))
+    elif kind == "tsv":
+        path.write_text(FOREIGN.replace(",", "\t"))
+    else:
+        values = [tuple(one.values()) for one in rows]
+        made = "(model varchar, scene varchar, anchor bigint, answer double)"
+        if kind == "sqlite":
+            with sqlite3.connect(path) as database:
+                database.execute(f"create table answers {made}")
+                database.executemany("insert into answers values (?, ?, ?, ?)", values)
+            database.close()
+        else:
+            with duckdb.connect(str(path) if kind == "duckdb" else ":memory:") as database:
+                database.execute(f"create table answers {made}")
+                database.executemany("insert into answers values (?, ?, ?, ?)", values)
+                if kind == "parquet":
+                    database.execute(f"copy answers to '{path}'")
+    select = MAP
+    if kind == "document":
+        select = MAP.replace("from source", "from (select filename, unnest(answers, recursive := true) from source)")
+    assert bring(path, select) == 0
+    assert query("select source_file, anchor_value, response_recorded from raw.trials order by source_line") == [
+        (path.name, None, 12.0), (path.name, 5.0, 9.0),
+    ]  # fmt: skip
+
+
+def test_of_several_tables_in_a_file_each_is_called_as_it_is(archive, bring, query, refused):
+    path = archive / "study.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute("create table answers (id bigint, who bigint, said text)")
+        database.execute("create table models (who bigint, name text)")
+        database.execute("insert into answers values (1, 7, 'Answer: 3')")
+        database.execute("insert into models values (7, 'a/b')")
+    database.close()
+    assert "source.answers, source.models" in refused(path, "select * from source")
+    select = (
+        "select answers.filename, name as llm, 'v' as vignette, said as text from source.answers "
+        "join source.models using (who)"
+    )
+    assert bring(path, select) == 0
+    assert query("select llm_recorded, response_recorded from raw.trials") == [("a/b", 3.0)]
+
+
+def test_excel_is_read_with_what_reads_it_and_named_where_that_is_not_there(
+    archive, bring, refused, query, monkeypatch
+):
+    path = archive / "results.xlsx"
+    path.write_bytes(b"PK")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    assert "pip install 'bais[excel]'" in refused(path, MAP)
+
+    class Sheet:
+        title = "answers"
+
+        def iter_rows(self, values_only):
+            return iter([("model", "scene", "anchor", "answer"), ("a/b", "theft", None, 12.0), (None,) * 4])
+
+    class Book:
+        worksheets = (Sheet(),)
+
+        def close(self):
+            pass
+
+    module = ModuleType("openpyxl")
+    module.load_workbook = lambda path, read_only, data_only: Book()
+    monkeypatch.setitem(sys.modules, "openpyxl", module)
+    assert bring(path, MAP) == 0
+    assert query("select vignette, response_recorded from raw.trials") == [("theft", 12.0)]
+
+
+def test_another_table_stands_beside_the_first(archive, bring, refused, query):
+    (archive / "names.csv").write_text("model,vendor\na/b,Lab/B\n")
+    select = MAP.replace("model as llm", "vendor as llm").replace("from source", "from source join names using (model)")
+    path = archive / "one" / "results.csv"
+    path.parent.mkdir()
+    path.write_text(FOREIGN)
+    assert "--with names: there is no file" in refused(path, select, "--with", "names=nowhere.csv")
+    assert "--with source=x.csv" in refused(path, select, "--with", "source=x.csv")
+    assert bring(path, select, "--with", f"names={archive / 'names.csv'}") == 0
+    assert query("select distinct llm_recorded from raw.trials") == [("Lab/B",)]
+    assert "names.csv" in query("select mapping from raw.source_versions")[0][0]
+
+
+REFUSED = {
+    "writes": "copy (select 1) to 'results.csv' (use_tmp_file false)",
+    "inserts": "with t as (insert into source values (1) returning *) select * from t",
+    "attaches": "attach 'other.duckdb'",
+    "two statements": f"{MAP}; select 1",
+    "nothing": "-- to do",
+    "another file": MAP.replace("from source", "from read_csv('other.csv')"),
+    "a file by its name": MAP.replace("from source", "from 'other.csv'"),
+    "another file in its folder": MAP.replace("from source", "from glob('*')"),
+    "a setting": "select * from enable_logging(storage = 'file', storage_path = 'log.csv')",
+    "an unknown column": MAP.replace("as vignette", "as vignete"),
+    "a column of another tool": MAP.replace("answer as number", "answer as response_text"),
+    "a column that nothing is like": MAP.replace("answer as number", "answer as number, 1 as xyz"),
+    "no llm": "select scene as vignette, answer as number from source",
+    "a column twice": MAP.replace("answer as number", "answer as number, answer as Number"),
+    "no such column": MAP.replace("answer as", "reply as"),
+    "no SQL": "select from from",
+    "not a number": MAP.replace("answer as number", "scene::double as number"),
+    "one id twice": MAP.replace("answer as number", "answer as number, 'x' as own_id"),
+    "two units": MAP.replace("'months'", "'month' || anchor"),
+    "two studies": MAP.replace("answer as number", "answer as number, 'study-' || answer as study"),
+    "no study": MAP.replace("answer as number", "answer as number, 'A Study' as study"),
+    "half a vignette": MAP.replace(", 'judicial' as domain", ""),
+    "no filename": MAP.replace("filename", "null as filename"),
+    "another filename": MAP.replace("filename", "'x.csv' as filename"),
+    "a NUL": MAP.replace("answer as number", "'x' || chr(0) as text"),
+}
+
+
+@pytest.mark.parametrize("select", REFUSED.values(), ids=REFUSED)
+def test_a_mapping_that_cannot_be_is_one_sentence_and_nothing_is_lost(archive, refused, select, golden):
+    (archive / "other.csv").write_text("a\n1\n")
+    golden(refused(FOREIGN, select))
+    assert (archive / "results.csv").read_text() == FOREIGN
+    assert sorted(path.name for path in archive.iterdir()) == ["other.csv", "results.csv"]
+
+
+def test_a_mapping_that_never_ends_is_ended(refused, golden):
+    select = "with recursive n as (select 1 as i union all select i + 1 from n where i > 0) select * from n"
+    select = f"select 'a/b' as llm, 'v' as vignette, sum(i) as number from ({select})"
+    golden(refused(FOREIGN, select, "--timeout", "1"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["repeat('x', 2000000000)", "(select string_agg(repeat('x', 1000000), '') from range(5000))"],
+    ids=["at once", "by and by"],
+)
+def test_a_mapping_that_fills_memory_is_ended(refused, text, golden):
+    golden(refused(FOREIGN, f"select 'a/b' as llm, 'v' as vignette, {text} as text from source"))
+
+
+def test_what_is_no_line_of_csv_is_set_apart_with_its_number_and_the_others_land(bring, query, capsys):
+    lines = [
+        "model,scene,anchor,answer",
+        "a/b,theft,,1",
+        "a/b",
+        "a/b,theft,,2",
+        'a/b,"th"eft,,3',
+        "a/b,\xff,,4",
+        "",
+        "a/b,theft,5,6,7",
+        "a/b,theft,,8",
+    ]
+    assert bring("\r\n".join(lines).encode("latin-1"), MAP) == 3
+    assert query("select line_number, text, reason[:40] from raw.quarantined_lines order by all") == [
+        (3, "a/b", "this line has 1 value, and the header na"),
+        (5, 'a/b,"th"eft,,3', "a quote is opened here and not closed wh"),
+        (6, "a/b,\\xff,,4", "this line is not UTF-8: save the file as"),
+        (8, "a/b,theft,5,6,7", "this line has 5 values, and the header n"),
+    ]
+    assert query("select response_recorded from raw.trials order by all") == [(1.0,), (2.0,), (8.0,)]
+    assert (
+        "7 lines read: 3 new, 0 unchanged, 0 changed, 0 duplicates, 4 quarantined, 0 skipped" in capsys.readouterr().out
+    )
+
+
+def test_what_is_no_record_of_json_is_set_apart_with_its_number_and_the_others_land(bring, query, capsys):
+    lines = [
+        b"\xef\xbb\xbf" + json.dumps(row(1)).encode(),
+        b"",
+        b"{torn",
+        b"[1]",
+        b'{"model": 1, "model": 2}',
+        b'{"scene": "\xff"}',
+        json.dumps(row(2)).encode(),
+    ]
+    assert bring(b"\r\n".join(lines), MAP, name="results.jsonl") == 3
+    assert query("select line_number, reason[:20] from raw.quarantined_lines order by all") == [
+        (3, "not valid JSON: Expe"), (4, "not a JSON object bu"), (5, "a key is there twice"),
+        (6, "not UTF-8: byte 0xff"),
+    ]  # fmt: skip
+    assert query("select response_recorded from raw.trials order by all") == [(1.0,), (2.0,)]
+    assert (
+        "7 lines read: 2 new, 0 unchanged, 0 changed, 0 duplicates, 4 quarantined, 1 skipped" in capsys.readouterr().out
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"model": None}, "there is no llm"),
+        ({"anchor": "high"}, "anchor_value is no number: high"),
+        ({"anchor": "inf"}, "anchor_value is no number: inf"),
+        ({"answer": "1e999"}, "number is no finite number: 1e999"),
+        ({"side": "up"}, "anchor_direction is not none, low or high: up"),
+        ({"run": "1.5"}, "replicate is no whole number: 1.5"),
+        ({"time": "yesterday"}, "asked_at is no time: yesterday"),
+        ({"how": None}, "there is no technique"),
+    ],
+)
+def test_a_row_of_which_a_condition_cannot_be_read_is_set_apart_with_the_reason(bring, query, changes, reason):
+    whole = row("7", anchor="5", side="low", run="1", time="2026-01-02T03:04:05Z", how="sacd")
+    select = (
+        "select filename, model as llm, scene as vignette, how as technique, anchor as anchor_value, side as "
+        "anchor_direction, run as replicate, time as asked_at, answer as number from source"
+    )
+    assert bring("\n".join(map(json.dumps, [whole, whole | changes])), select, name="results.jsonl") == 3
+    assert query("select source_file, line_number, reason from raw.quarantined_lines") == [
+        ("results.jsonl", 2, f"no trial of this format: {reason}")
+    ]
+    assert query("select technique, replicate, (asked_at::varchar)[:19] from raw.trials") == [
+        ("sacd", 1, "2026-01-02 03:04:05")
+    ]
+
+
+def test_rows_in_and_out_are_told_of_each_file(archive, bring, query, capsys, golden):
+    folder = archive / "answers"
+    for name, n in (("one.csv", 3), ("deep/two.csv", 2), ("none.csv", 1)):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("model,scene,anchor,answer\n" + "".join(f"a/b,{path.stem},,{i}\n" for i in range(n)))
+    (folder / "notes.txt").write_text("x")
+    assert bring(folder, f"{MAP} where answer::int > 0 and filename != 'none.csv'") == 0
+    golden(capsys.readouterr().out, "rows")
+    assert query("select source_file, source_line, response_recorded from raw.trials order by all") == [
+        ("deep/two.csv", 1, 1.0), ("one.csv", 1, 1.0), ("one.csv", 2, 2.0),
+    ]  # fmt: skip
+    assert query("select path, n_lines, n_trials from raw.version_files order by all") == [
+        ("deep/two.csv", 1, 1), ("none.csv", 0, 0), ("one.csv", 2, 2),
+    ]  # fmt: skip
+
+
+def test_a_folder_of_several_files_needs_their_names(archive, refused):
+    for name in ("one.csv", "two.csv"):
+        (archive / name).write_text(FOREIGN)
+    assert "add filename of source" in refused(archive, MAP.replace("filename,", ""))
+
+
+@AGAIN
+def test_the_same_rows_again_are_unchanged_whatever_their_order_and_equal_ones_stay_apart(
+    archive, bring, query, capsys
+):
+    lines = [f"a/b,theft,,{i % 50}" for i in range(5000)]
+    assert bring("\n".join(["model,scene,anchor,answer", *lines]), MAP) == 0
+    assert query("select count(*), count(distinct trial_id) from raw.trials") == [(5000, 5000)]
+    capsys.readouterr()
+    for order in ("", " order by hash(answer)"):
+        assert bring(None, MAP + order) == 0
+        assert "0 new, 5,000 unchanged, 0 changed" in capsys.readouterr().out
+    assert query("select count(*) from raw.trials") == [(5000,)]
+    assert query("select n_new, n_unchanged, n_changed from raw.source_versions order by ordinal") == [
+        (5000, 0, 0), (0, 5000, 0),
+    ]  # fmt: skip
+
+
+@AGAIN
+def test_a_mapping_that_says_something_else_is_a_version_of_what_it_changes(bring, query, capsys):
+    rows = "".join(f"a/b,theft,,{i}\n" for i in range(4))
+    assert bring("model,scene,anchor,answer\n" + rows, MAP) == 0
+    other = MAP.replace("answer as number", "case when answer::int = 2 then '20' else answer end as number")
+    capsys.readouterr()
+    assert bring(None, other) == 0
+    assert "0 new, 3 unchanged, 1 changed" in capsys.readouterr().out
+    assert bring(None, other) == 0
+    assert "nothing has changed" in capsys.readouterr().out
+    assert query("select count(*) from raw.source_versions") == [(2,)]
+
+
+@AGAIN
+def test_trials_with_an_id_of_their_own_are_known_by_it(bring, query, capsys):
+    select = MAP.replace("answer as number", "answer as number, id as own_id")
+    assert bring("id,model,scene,anchor,answer\nx,a/b,theft,,1\ny,a/b,theft,,2\n", select) == 0
+    capsys.readouterr()
+    assert bring("id,model,scene,anchor,answer\nz,a/b,theft,,3\ny,a/b,theft,,5\nx,a/b,theft,,1\n", select) == 0
+    assert "1 new, 1 unchanged, 1 changed" in capsys.readouterr().out
+
+
+def test_a_choice_is_read_as_the_paradigm_says_and_its_statement_lands_with_it(bring, query):
+    lines = [
+        "llm,paradigm,vignette,arm,item,choice,text",
+        "a/b,framing,two_plans,gain,i1,sure,I take the sure one",
+        "a/b,framing,two_plans,loss,i1,risky,",
+    ]
+    assert bring("\n".join(lines)) == 0
+    columns = "paradigm, arm, item, anchor_direction, answer_kind, option_order, response_text"
+    assert query(f"select {columns} from raw.trials order by source_line") == [
+        ("framing", "gain", "i1", "none", "choice", '["sure", "risky"]', "sure"),
+        ("framing", "loss", "i1", "none", "choice", '["sure", "risky"]', "risky"),
+    ]  # fmt: skip
+    assert query("select paradigm, measure, answer_kind from raw.paradigms") == [("framing", "chose_sure", "choice")]
+    assert query("select arm, arm_b from raw.paradigm_contrasts") == [("gain", "loss")]
+
+
+def test_what_an_answer_took_is_a_call(bring, query):
+    assert bring("llm,vignette,number,tokens,cost\na/b,fever,3,120,0.004\na/b,fever,4,,\n") == 0
+    assert query("select turn, attempt, tokens_out, cost_usd, cost_source from raw.calls "
+        "semi join raw.trials using (trial_id)") == [
+        (1, 1, 120, 0.004, "reported")
+    ]  # fmt: skip
+
+
+def test_a_new_mapping_names_columns_and_values_and_is_a_mapping_once_it_is_filled_in(
+    archive, bring, query, capsys, golden
+):
+    assert bring(FOREIGN, None, "--map", "new") == 0
+    golden(capsys.readouterr().out)
+    path = archive.parent / "map.sql"
+    golden(path.read_text())
+    assert bring(None, None, "--map", "new") == 2
+    assert "map.sql is there already" in capsys.readouterr().err
+    assert bring(None, path.read_text().replace("null as vignette", "scene as vignette")) == 0
+    assert query("select vignette, anchor_value, response_text from raw.trials order by source_line") == [
+        ("theft", None, "12"), ("theft", 5.0, "9"),
+    ]  # fmt: skip
+
+
+def test_a_mapping_in_yaml_is_told_what_one_is_now(refused, golden):
+    golden(refused(FOREIGN, None, "--map", "map.yaml"))
+
+
+def test_folders_of_two_kinds_are_told_apart(archive, refused, bring, query):
+    (archive / "a.csv").write_text(FOREIGN)
+    (archive / "b.jsonl").write_text(json.dumps(row()))
+    assert "name one file" in refused(archive, MAP)
+    (archive / "c.csv").write_text(FOREIGN)
+    assert bring(archive, MAP) == 0
+    assert query("select distinct source_file from raw.trials order by all") == [("a.csv",), ("c.csv",)]
