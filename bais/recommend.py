@@ -78,11 +78,10 @@ def recommend(
             raise UserError(f"nothing was asked yet: there is {NOTHING_YET}")
         others = _other_biases(warehouse, study, paradigm, places) if of_any else []
         if domain not in domains and not as_json:
-            each_place = [places_meant(places, study, each, llm)[0] for each in domains]
             if is_why:
-                each_of = " or ".join(f"`--domain {printable(each)}`" for each in domains)
-                raise UserError(f"--why is about one domain: say {each_of}")
-            _say_each_domain(warehouse, each_place, llm, goal)
+                of_one = " or ".join(f"`--domain {printable(each)}`" for each in domains)
+                raise UserError(f"--why is about one domain: say {of_one}")
+            _say_each_domain(warehouse, [places_meant(places, study, each, llm)[0] for each in domains], llm, goal)
             say_each(others)
             return
         if domain not in domains:
@@ -109,7 +108,7 @@ def recommend(
         say_goals(evidence, goals)
         say_each(why(evidence, goal))
     else:
-        if not evidence.places:
+        if not evidence.of(*evidence.goals):
             say_biases(evidence)
         say_gains([evidence], goal)
         say_each(in_brief(evidence, goal))

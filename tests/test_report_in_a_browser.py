@@ -262,7 +262,7 @@ def test_what_was_the_prompt_and_where_is_the_anchor(opened, site, size):
 def test_what_does_it_cost(opened, site, size):
     reader = Reader(opened(site.folder / "index.html", size))
     reader.click(reader.matrix.locator("button.link[data-technique=sacd]"))
-    calls = r"(4 calls for an answer on average|as bais asks it, 3 to 17 calls for an answer)"
+    calls = r"(4 calls for an answer on average|As bais asks it, 3 to 17 calls for an answer)"
     reader.says("What it costs", calls, "USD")
     assert reader.clicks <= MOST_CLICKS
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 from analysis.methods.small_samples import FEWEST_VENDORS
-from analysis.report.values import clean
+from analysis.report.values import clean, counted
 from analysis.words import changes, shortfalls
 from analysis.words.codes import GOALS, HANGS, HARMS, HELPS, listed, on_an_llm, on_llms
 from analysis.words.matrix import OWN_PROMPT, TOO_FEW, headline, how_sure, of_an_llm
@@ -138,6 +138,11 @@ class Matrix:
         return any(mark.is_own for mark in self._all_marks())
 
     @property
+    def is_of_squares(self):
+        """Whether losses over LLMs are roots of mean squares, and no means."""
+        return any(column.mark.row["gain_squared"] is not None for column in self.columns)
+
+    @property
     def has_same(self):
         """Whether somewhere it is decided that a technique makes no difference."""
         return any(mark.tone == "same" for mark in self._all_marks())
@@ -262,12 +267,13 @@ def _missing(study, domain):
 def _note(study, domain, llms, over):
     """Say whom and what the matrix of a domain is about."""
     cases = sorted({row["vignette"] for row in study.rows("units", domain=domain)})
+    n_cases = max([row["n_cases"] or 0 for row in over] + [len(cases)])  # items of a vignette may be cases
     noun, unit = ("respondent", "respondent") if study.is_simulated else ("LLM", "vendor")
     n_vendors = max((row["n_vendors"] or 0 for row in over), default=0)
-    of_vendors = "" if study.is_simulated or not n_vendors else f" of {_count(n_vendors, unit)}"
+    of_vendors = "" if study.is_simulated or not n_vendors else f" of {n_vendors} {counted(n_vendors, unit)}"
     about = [
-        f"{_count(len(llms), noun)}{of_vendors}",
-        f"one case ({clean(cases[0])})" if len(cases) == 1 else f"{len(cases)} cases",
+        f"{len(llms)} {counted(len(llms), noun)}{of_vendors}",
+        f"one case ({clean(cases[0])})" if n_cases == 1 else f"{n_cases} cases",
     ]
     sentences = [f"{', '.join(about)}."]
     if over and n_vendors < FEWEST_VENDORS:
@@ -276,7 +282,3 @@ def _note(study, domain, llms, over):
     if own:
         sentences.append(OWN_PROMPT.format(names=listed(own)))
     return " ".join(sentences)
-
-
-def _count(n, noun):
-    return f"{n} {noun}{'' if n == 1 else 's'}"

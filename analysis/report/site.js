@@ -258,8 +258,8 @@ const openTechnique = (place, goal, technique) => {
   const calls = data.calls[technique], costs = data.costs.filter((row) => row.study === place.study && row.technique === technique);
   const usd = costs.map((row) => row.cost_usd_per_answer).filter((value) => value !== null);
   const counted = costs.map((row) => row.calls_per_trial).filter((value) => value !== null);
-  const cost = [counted.length ? `${range(Math.min(...counted), Math.max(...counted))} calls for an answer on average, by LLM` : calls ? `as bais asks it, ${range(...calls)} calls for an answer` : null,
-    usd.length && !Math.max(...usd) ? "simulated calls cost nothing" : usd.length ? `${Math.min(...usd).toPrecision(2)} to ${Math.max(...usd).toPrecision(2)} USD an answer, by LLM` : "what it costs in USD is not known, since tokens were not counted or its LLMs have no price"].filter(Boolean);
+  const cost = [counted.length ? `${range(Math.min(...counted), Math.max(...counted))} calls for an answer on average, by LLM` : calls ? `As bais asks it, ${range(...calls)} calls for an answer` : null,
+    usd.length && !Math.max(...usd) ? "its calls cost nothing" : usd.length ? `${Math.min(...usd).toPrecision(2)} to ${Math.max(...usd).toPrecision(2)} USD an answer, by LLM` : "what it costs in USD is not known, since tokens were not counted or its LLMs have no price"].filter(Boolean);
   const vignette = Object.keys(place.vignettes)[0], anyone = Object.keys(place.vignettes[vignette] ?? {})[0];
   const isSent = data.asked[place.study]?.[vignette]?.[technique]?.high?.is_sent ?? false;
   show(
@@ -303,7 +303,7 @@ if (form) {
     const name = data.llms[llm] ?? shownAs(llm), vendor = data.vendors[llm];
     const there = Object.keys(chosen.asked), same = there.filter((other) => vendor && data.vendors[other] === vendor);
     const elsewhere = data.places.filter((other) => other.asked[llm]).map((other) => shownAs(other.domain));
-    const nearest = same.length ? `Nearest, of the same vendor: ${same.map((other) => data.llms[other] ?? shownAs(other)).join(", ")}.` : "None of the same vendor was asked; the top row says what LLMs like these do.";
+    const nearest = same.length ? `Nearest, of the same vendor: ${same.map((other) => data.llms[other] ?? shownAs(other)).join(", ")}.` : "None of the same vendor was asked, so the top row is the nearest.";
     return `Nobody has asked ${name} here${elsewhere.length ? ` (it was asked in ${elsewhere.join(", ")})` : ""}. ${nearest} To ask it, write its study (bais plan --to-settle ${inShell(chosen.domain)} --study ${inShell(chosen.study)} --llm ${inShell(llm)}) and run bais collect on that.`;
   };
   const choose = () => {

@@ -163,7 +163,7 @@ class Site:
     def _llms(self):
         """Return all LLMs that somebody may look for: those that were asked, and those that are known."""
         asked = {llm for *_, of_goals in self.places for llm in of_goals[0].llms}
-        known = {row["llm"] for row in self.tables["llms"]}
+        known = {row["llm"] for row in self.tables["llms"] if not row["llm"].startswith("sim/")}
         if self.is_test or not self.places:
             known = set()
         study = self.places[0][0] if self.places else None

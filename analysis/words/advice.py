@@ -93,10 +93,10 @@ ON_EACH = {
 HARMED = "Harmed, each {noun} by its own trials: {techniques}."
 FEW = "For {whom} only{but} (fewer than {five} {unit}s; + helped, − harmed):"
 OF_FEW = "{label}: {does}."
-OWN = "helps_its_own_prompt"
 # what is said of the techniques of which a column of `inference.decisions` counts LLMs, by the decisions on these
 OF_THESE = (
-    ("+", "n_helped", set(codes.HELPS) - {OWN}), ("+ for its own prompt", "n_own_prompt", {OWN}),
+    ("+", "n_helped", set(codes.HELPS) - {codes.OWN_PROMPT}),
+    ("+ for its own prompt", "n_own_prompt", {codes.OWN_PROMPT}),
     ("−", "n_harmed", set(codes.HARMS)),
 )  # fmt: skip
 NONE_OF_EACH = "is unclear in all {n}"
@@ -413,13 +413,13 @@ def of_few(evidences, goal=None):
     for evidence in evidences:
         leading, placebos, does = (goal,) if goal else evidence.leading, _placebos_asked(evidence), []
         rows, own = evidence.of(*leading), evidence.of(*leading, own=True)
-        for word, column, words in OF_THESE:
-            told = [row for row in own if row["decision"] in words] if own else [row for row in rows if row[column]]
+        for sign, column, decisions in OF_THESE:
+            told = [row for row in own if row["decision"] in decisions] if own else [row for row in rows if row[column]]
             told.sort(key=lambda row: (0 if own else -row[column], row["name"]))
             names = ["asking again" if row["technique"] in placebos else evidence.named(row) for row in told]
             numbers = ["" if own else f" {row[column]}" for row in told]
             if told:
-                does.append(f"{word} {', '.join(map(''.join, zip(names, numbers, strict=True)))}")
+                does.append(f"{sign} {', '.join(map(''.join, zip(names, numbers, strict=True)))}")
         place = label(evidence, rows)
         place += f", {len(evidence.llms)} {evidence.noun}s" if len(counts) > 1 and not own else ""
         parts.append(OF_FEW.format(label=place, does="; ".join(does) or codes.UNCLEAR))

@@ -163,7 +163,8 @@ MARKS = {
 }
 HANGS, DOUBTED = "hangs_on_suspect_rows", ", in doubt"
 PERHAPS_ASKING_AGAIN = "perhaps asking again"  # gains on a plain prompt, and is not shown to on a placebo
-HELPS = ("use", "helps_its_own_prompt", "asking_again_helps", "better_than_asking_again")
+OWN_PROMPT = "helps_its_own_prompt"
+HELPS = ("use", OWN_PROMPT, "asking_again_helps", "better_than_asking_again")
 HARMS = ("avoid", "worse_than_asking_again")
 DECIDED = (*HELPS, *HARMS, "equivalent")
 CERTAINTY = {

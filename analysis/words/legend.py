@@ -21,8 +21,8 @@ OF_DECISIONS = {
     "better_than_asking_again": "the technique gains on the placebo",
     "worse_than_asking_again": "answers are surely pulled more than with the placebo",
     "avoid": "answers are surely pulled more than with its control",
-    "equivalent": "the whole interval lies within the margin (5 points, unless a study has another), and no LLM tested "
-    "is surely beyond it",
+    "equivalent": "the whole interval lies within the margin, up to which a change counts as none; no tested LLM is "
+    "surely beyond it",
     "no_evidence": "of a technique, none of these: the data cannot separate help from harm",
 }
 LEGEND = {

@@ -12,11 +12,12 @@ NONE_BEATS = "No technique is shown to beat a plain prompt."
 OVER_LLMS = {
     "use": "Shown to help: {}.",
     "better_than_asking_again": "Better than asking again: {}.",
-    "helps_its_own_prompt": "{} helps its own prompt alone{plain}.",
+    codes.OWN_PROMPT: "{} helps its own prompt alone{plain}.",
     "asking_again_helps": "Asking again in neutral turns helps: {}.",
     "avoid": "Shown to harm: {}.",
     "worse_than_asking_again": "Worse than asking again: {}.",
     "equivalent": "No difference: {}.",
+    codes.HANGS: "In doubt, since the gate doubts answers that it hangs on: {}.",
     UNCLEAR: "Unclear: {}.",
 }
 ON_AN_LLM, WITHOUT_ANY = "{llm}, by its own trials. {said}.", "{llm} was asked with no technique."
@@ -29,7 +30,7 @@ ON_THESE = "Of these {n} LLMs: shown to help {helped}{own}, shown to harm {harme
 OWN_OF_THESE = ", to help the own prompt alone of {n}"
 ONE_MORE = "One more LLM: gain {low} to {high} points; a gain with probability {p}."
 TOGETHER = ", which holds for all {n} comparisons together"
-SAME_WAYS = "Other ways of counting agree: {n} of {of}; without one LLM or vendor: {m} of {without}."
+SAME_WAYS = "Ways of counting that agree: {n} of {of}; without one LLM or vendor: {m} of {without}."
 IN_MIND = "Keep in mind: {why}."
 TOO_FEW = "Nothing can be said of other {noun}s: at least {n} {unit}s are needed."
 OWN_PROMPT = "{names} is compared with its own first answers, since its prompt differs."
@@ -60,11 +61,12 @@ def headline(named, plain=None, *, has_vendors):
         return " ".join(lists or [NONE_OF_THESE])
     by_decision = {}
     for name, row in named:
-        by_decision.setdefault(row["decision"] or UNCLEAR, []).append((name, row))
+        said = codes.HANGS if row["certainty"] == codes.HANGS else row["decision"] or UNCLEAR
+        by_decision.setdefault(said, []).append((name, row))
     parts = [] if "use" in by_decision else [NONE_BEATS]
     for decision, text in OVER_LLMS.items():
         if pairs := by_decision.get(decision):
-            is_told = decision != UNCLEAR
+            is_told = decision not in (UNCLEAR, codes.HANGS)
             names = listed(_with_losses(name, row) if is_told else name for name, row in pairs)
             parts.append(text.format(names, plain=_plain(plain)))
     return " ".join(parts)
@@ -109,9 +111,9 @@ def of_an_llm(llm, named, plain=None, shares=None):
 def _in_full(name, row, plain, shares):
     """Name a technique, with how it helps where it is not simply of use, and how few answers have a number."""
     notes = []
-    if row["decision"] == "helps_its_own_prompt":
+    if row["decision"] == codes.OWN_PROMPT:
         notes.append(OWN_OF_AN_LLM.format(loss_control=row["loss_control"], loss=row["loss"]) + _plain(plain))
-    elif row["decision"] in set(codes.HELPS) - {"use"}:
+    elif row["decision"] in codes.HELPS and row["decision"] != "use":
         notes.append(codes.OF_AN_LLM[row["decision"]])
     if row["technique"] in shares:
         notes.append(SILENT.format(share=100 * shares[row["technique"]]))

@@ -184,6 +184,12 @@ def test_a_headline_says_of_each_technique_what_is_decided_and_no_more(decisions
             assert (re.search(rf"\b{name}\b", sentence) is not None) == (decided == decision)
 
 
+def test_what_hangs_on_doubted_answers_is_not_shown_to_help():
+    said = headline([("A", row_of("use", certainty="hangs_on_suspect_rows"))], has_vendors=True)
+    assert "Shown to help" not in said
+    assert said.endswith("In doubt, since the gate doubts answers that it hangs on: A.")
+
+
 def test_of_too_few_baselines_it_is_said_that_there_is_no_loss():
     row = row_of(None, loss=None, loss_control=None, gain=None, gain_low=None, gain_high=None, reason="no_baseline")
     first, *_ = how_sure(row, None, [], has_vendors=True)
