@@ -2,8 +2,9 @@
 
 Each line is an object with a `kind` and mostly an id: `session`, `prompt`, `anchor`, `item`, `judged` (a text that
 judges are shown), `call` (one per request, also the failed ones) and `trial` (which closes a trial). A line goes to the
-operating system in one write before the next turn is sent, so that no end of this process loses it; it goes to the disk
-within a second. A line that another program wrote again, with its keys in another order, with spaces or with other
+operating system in one write before the next turn is sent, so that no later end of this process loses it; it goes to
+the disk within a second. An end in the midst of that write leaves a torn last line, which is set aside when the spool
+is opened again. A line that another program wrote again, with its keys in another order, with spaces or with other
 escapes, is the same line.
 """
 
@@ -264,7 +265,7 @@ class Spool:
                 ) from None
 
     def _set_torn_line_aside(self, start: int) -> Path | None:
-        """Move what follows the last whole line, left by a machine that stopped, into a file of its own."""
+        """Move what follows the last whole line, left by a kill or a machine that stopped, into a file of its own."""
         if start:
             self._file.seek(start - 1)
             if self._file.read(1) != b"\n":  # whole, and its end was lost to whatever wrote the file again

@@ -105,9 +105,10 @@ def study_at(url, *, n=5, turns=1, llms=("any/model",), study="faults", **more):
 
 
 def spooled(path):
-    """Return the records of a spool by kind."""
+    """Return the records of a spool by kind, without a last line that a kill cut off in the midst of its write."""
     records = {"trial": [], "call": [], "prompt": [], "session": [], "anchor": []}
-    for line in path.read_bytes().splitlines():
+    *whole, _ = path.read_bytes().split(b"\n")
+    for line in whole:
         record = json.loads(line)
         records.setdefault(record["kind"], []).append(record)
     return records
