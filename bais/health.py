@@ -282,7 +282,7 @@ def _optional():
         MiniLm()
         yield OK, "minilm", "here, with its weights"
     except UserError:
-        yield NOTE, "minilm", "not here; only `bais measure --instrument minilm` needs it", "run `make embed`"
+        yield NOTE, "minilm", "not here; only `bais measure --instrument minilm` needs it", "`make embed` in a checkout"
     yield _here("browser", browser, NOTE, "no Chromium; only the tests of the report need it", "install chromium")
 
 

@@ -7,9 +7,8 @@ import click
 
 from bais.options import PATH, WholeNumber, json_option
 from bais.terminal import progress, say, say_each, say_json, say_rows
-from ingest.archives import formats
 from ingest.gate.rehearsal import ERRORS, Rehearsal, warehouse_at
-from ingest.run import land_folder, worded
+from ingest.run import land_folder, trials_options, worded
 from ingest.warehouse import printable
 
 COLUMNS = {
@@ -20,17 +19,15 @@ COLUMNS = {
 
 @click.command()
 @click.argument("archive", metavar="ARCHIVE", type=PATH, help="a file of trials, or a folder")
-@click.option("--format", "form", type=click.Choice(formats()), help="their format, as of `bais import`")
-@click.option("--map", "mapping", metavar="FILE", type=PATH, help="the SELECT that makes trials, as of `bais import`")
-@click.option("--study", "of_study", metavar="S", help="the study they belong to, as of `bais import`")
+@trials_options
 @click.option("--plant", "names", multiple=True, type=click.Choice(list(ERRORS)), help="only this, again for each")
 @click.option("--llm", "llms", multiple=True, metavar="L", help="among the trials of this LLM, again for each")
 @click.option("--llms", "most", type=WholeNumber(min=1), default=3, help="else of this many LLMs with most trials")
 @click.option("--seeds", type=WholeNumber(min=1), default=1, help="how often, each time drawn anew")
 @json_option()
 def rehearse(
-    archive: Path, form: str | None, mapping: Path | None, of_study: str | None, names: tuple[str, ...],
-    llms: tuple[str, ...], most: int, seeds: int, as_json: bool,
+    archive: Path, form: str | None, mapping: Path | None, beside: tuple[tuple[str, Path], ...], timeout_s: float,
+    of_study: str | None, names: tuple[str, ...], llms: tuple[str, ...], most: int, seeds: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Plant errors that happen into a copy of recorded trials, and say which of them the gate finds.
 
@@ -43,7 +40,7 @@ def rehearse(
     with tempfile.TemporaryDirectory(prefix="bais-rehearsal-") as folder, worded(), progress("planted") as show:
         path = Path(folder) / "rehearsal.duckdb"
         with warehouse_at(path):
-            land_folder(archive, form, Given(mapping), of_study, Version())
+            land_folder(archive, form, Given(mapping, beside, timeout_s), of_study, Version())
         rehearsal = Rehearsal(path)
         plans = [
             (name, llm, seed)

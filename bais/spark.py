@@ -62,7 +62,7 @@ def refuse_without_spark() -> None:
     """Say what is missing for a build on Spark."""
     missing = [name for name in ("pyspark", "dbt.adapters.spark") if not _is_installed(name)]
     if missing:
-        raise UserError(f"a build on Spark needs {' and '.join(missing)}: run `make spark` in the checkout")
+        raise UserError(f"a build on Spark needs {' and '.join(missing)}: run `make spark` in a checkout of bais")
     if not os.environ.get("SPARK_REMOTE") and not (shutil.which("java") or os.environ.get("JAVA_HOME")):
         raise UserError(
             "a build on Spark needs Java 17 (such as Debian's openjdk-17-jre-headless), or a Spark server that "

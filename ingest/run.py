@@ -84,8 +84,8 @@ def options_of(*options):
     return lambda command: functools.reduce(lambda declared, option: option(declared), reversed(options), command)
 
 
-# How recorded trials are imported.
-import_options = options_of(
+# How recorded trials are read.
+trials_options = options_of(
     click.option(
         "--format", "form", type=click.Choice(formats()),
         help="the format of the recorded trials (default: told by what the files hold)",
@@ -106,6 +106,11 @@ import_options = options_of(
         "--study", "of_study", metavar="S",
         help="the study they belong to (default: as they say, else as the file or folder is called)",
     ),
+)  # fmt: skip
+
+# How they are imported.
+import_options = options_of(
+    trials_options,
     click.option(
         "--download", metavar="[DIR]", type=PATH, is_flag=False, flag_value=ARCHIVE,
         help="fetch document A's public archive into DIR (default: data/archives/voder-bais), verify and import it",

@@ -214,7 +214,7 @@ def cost_of_llms(n_new, usd, techniques, n_again=0):
     what = "is ranked there" if n_again else "the study asks"
     low, high = (f"{end:,.0f}" for end in usd)
     return (
-        f"To ask {whom} costs {low} to {high} USD at the mean of seeds/prices.csv, for all that {what} "
+        f"To ask {whom} costs {low} to {high} USD at the mean of prices.csv, for all that {what} "
         f"({', '.join(techniques)})."
     )
 

@@ -19,8 +19,8 @@ def on_unlisted(llms: Sequence[str]) -> str:
     more = f" and {len(llms) - MOST_NAMED:,} more" if len(llms) > MOST_NAMED else ""
     named = f"{', '.join(sorted(llms)[:MOST_NAMED])}{more}"
     if len(llms) == 1:
-        return f"1 LLM is listed by nobody ({named}); its vendor is “unlisted” until seeds/llms.csv says who made it."
+        return f"1 LLM is listed by nobody ({named}); its vendor is “unlisted” until llms.csv says who made it."
     return (
-        f"{len(llms):,} LLMs are listed by nobody ({named}); they count together as one vendor until seeds/llms.csv "
+        f"{len(llms):,} LLMs are listed by nobody ({named}); they count together as one vendor until llms.csv "
         "says who made each of them."
     )

@@ -23,7 +23,6 @@ from ingest.bring.columns import FILENAME, KNOWN, OF_ALL, refuse_columns
 from ingest.warehouse import SESSION, UserError, printable, quoted
 
 MEMORY = "600MB"
-MOST_THREADS = 4  # each has buffers, and what comes after has the work
 MEMORY_BEYOND = 1200 << 20  # that DuckDB's own limit does not know of, such as one long text
 ROWS_AT_A_TIME = 50_000
 LONGEST_ROW = 8 << 20  # of a CSV file: its buffers grow with it
@@ -72,8 +71,8 @@ def end_with(parent: int) -> None:
 
 def opened(spec):
     """Open a DuckDB in memory that reaches the files of a mapping alone."""
-    threads = min(os.cpu_count() or 1, MOST_THREADS)
-    memory = duckdb.connect(config={"memory_limit": MEMORY, "threads": threads, "temp_directory": spec["spill"]})
+    settings = {"memory_limit": MEMORY, "threads": spec["threads"], "temp_directory": spec["spill"]}
+    memory = duckdb.connect(config=settings)
     memory.execute(SESSION)
     memory.execute("set python_enable_replacements = false")
     paths = [path for part in parts(spec) for file in part["paths"] for path in (file, f"{file}.wal")]

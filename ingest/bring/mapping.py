@@ -4,6 +4,7 @@ docs/importing.md says what a person has to know of it.
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -32,6 +33,7 @@ from ingest.texts.lines import gather, walk
 from ingest.warehouse import ROOT, UserError, printable, sha256_of
 
 NEW = "new"
+THREADS = min(os.cpu_count() or 1, 4)  # each has buffers, and what comes after has the work
 ROWS_A_SECOND = 5_000  # that take no time of it, since they have to be landed meanwhile
 NOT_A_NAME = re.compile(r"[^a-z0-9._-]+")
 
@@ -268,7 +270,7 @@ class Mapping:
                 child.process.stdout.read()
 
     def _child(self, spec):
-        return _Child(spec | {"tables": self.tables.tables}, self.scratch, self.given.timeout_s)
+        return _Child(spec | {"tables": self.tables.tables, "threads": THREADS}, self.scratch, self.given.timeout_s)
 
 
 class Unclean(Exception):

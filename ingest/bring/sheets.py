@@ -53,7 +53,10 @@ def _text(value):
 
 
 def _of_sqlite(path, name):
-    with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
+    # what another program has yet to write into the file stands beside it; without that the folder may be read-only
+    is_in_use = any(Path(f"{path}{ending}").exists() for ending in ("-wal", "-journal"))
+    address = f"{path.absolute().as_uri()}?mode=ro{'' if is_in_use else '&immutable=1'}"
+    with contextlib.closing(sqlite3.connect(address, uri=True)) as database:
         database.text_factory = lambda text: text.decode("utf-8", "backslashreplace")
         try:
             query = "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%'"

@@ -13,7 +13,7 @@ from ingest.archives.table import ARCHIVE, KINDS
 from ingest.bring.sheets import sheets, write_sheet
 from ingest.texts.csv_text import clean_csv, header_of
 from ingest.texts.lines import Block, Line
-from ingest.warehouse import UserError, in_memory, printable, quoted
+from ingest.warehouse import UserError, in_memory, printable, quoted, some
 
 IS_DUCKDB = b"DUCK"
 RECORDS = pa.schema([("filename", pa.string()), ("record", pa.string())])
@@ -61,6 +61,8 @@ class Tables:
                 for path, called in of_kind.items():
                     for table, part in getattr(self, f"_{kind}")(path, called):
                         found.setdefault(f"{name}.{table}", []).append(part)
+        if not found:
+            raise UserError(f"{printable(some([*files.values()]))}: there is no table with a row in it")
         if len(found) == 1:
             ((_, parts),) = found.items()
             found = {name: parts}

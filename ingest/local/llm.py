@@ -73,7 +73,7 @@ def what_is_lacking() -> str | None:
         return None
     return (
         f"running an LLM on this machine needs {' and '.join(missing)}, which {'are' if missing[1:] else 'is'} not "
-        "installed here: `make local` installs what it takes; every other command works without"
+        "installed here: `make local` in a checkout of bais installs what it takes; every other command works without"
     )
 
 

@@ -30,7 +30,7 @@ class E5:
         if missing := [library for library in LIBRARIES if not find_spec(library)]:
             raise UserError(
                 f"e5 cannot measure, since {' and '.join(missing)} {'are' if missing[1:] else 'is'} not installed "
-                "here: `make local` installs what it takes, and `--instrument tfidf` works without"
+                "here: `make local` in a checkout of bais installs it, and `--instrument tfidf` works without"
             )
         import transformers
 

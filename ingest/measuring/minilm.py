@@ -21,7 +21,7 @@ LIBRARIES = (PACKAGE, "safetensors", "tokenizers")
 WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # SHA-256 of model.safetensors
 WINDOW = 254  # tokens; with the two around them as many as the LLM was trained to read
 TOKENS_AT_A_TIME = 4_096
-MEND = "`make embed` installs what it takes, and `--instrument tfidf` works without"
+MEND = "`make embed` in a checkout of bais installs what it takes, and `--instrument tfidf` works without"
 
 
 class MiniLm:

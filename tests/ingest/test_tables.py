@@ -1,7 +1,9 @@
 """Any table of trials: as it is, where its columns are called as ours, or by a mapping, which is a SELECT."""
 
+import contextlib
 import gzip
 import json
+import re
 import sqlite3
 import sys
 from types import ModuleType
@@ -9,7 +11,10 @@ from types import ModuleType
 import duckdb
 import pytest
 
+from ingest.bring import mapping
+from ingest.bring.columns import FILENAME, KNOWN
 from ingest.run import main
+from ingest.warehouse import ROOT
 
 AGAIN = pytest.mark.slow("imports again and again")
 HEADER = "llm,vignette,technique,anchor_direction,anchor_value,text"
@@ -177,6 +182,30 @@ def test_a_table_is_read_in_each_of_its_forms(archive, bring, query, kind):
     assert query("select source_file, anchor_value, response_recorded from raw.trials order by source_line") == [
         (path.name, None, 12.0), (path.name, 5.0, 9.0),
     ]  # fmt: skip
+
+
+def test_what_another_program_has_written_to_sqlite_is_read_while_it_has_the_file_open(archive, bring, query):
+    path = archive / "results.sqlite"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("pragma journal_mode = wal")
+        database.execute("create table answers (model text, scene text, anchor real, answer real)")
+        database.execute("insert into answers values ('a/b', 'theft', null, 12)")
+        assert bring(path, MAP) == 0
+    assert query("select response_recorded from raw.trials") == [(12.0,)]
+
+
+def test_the_columns_of_the_page_are_those_that_an_import_knows():
+    page = (ROOT / "docs" / "importing.md").read_text(encoding="utf-8").partition("\n## Any table\n")[2]
+    rows = [line.split("|")[1] for line in page.partition("\n## ")[0].splitlines() if line.startswith("| `")]
+    assert sorted(re.findall("`([a-z_]+)`", "".join(rows))) == sorted([*KNOWN, FILENAME])
+
+
+def test_a_file_of_sqlite_without_a_table_is_refused(archive, refused):
+    path = archive / "results.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("create table answers (model text)")
+    for select in (None, MAP):
+        assert "results.sqlite: there is no table with a row in it" in refused(path, select)
 
 
 def test_of_several_tables_in_a_file_each_is_called_as_it_is(archive, bring, query, refused):
@@ -387,13 +416,14 @@ def test_a_folder_of_several_files_needs_their_names(archive, refused):
 
 @AGAIN
 def test_the_same_rows_again_are_unchanged_whatever_their_order_and_equal_ones_stay_apart(
-    archive, bring, query, capsys
+    archive, bring, query, capsys, monkeypatch
 ):
     lines = [f"a/b,theft,,{i % 50}" for i in range(5000)]
     assert bring("\n".join(["model,scene,anchor,answer", *lines]), MAP) == 0
     assert query("select count(*), count(distinct trial_id) from raw.trials") == [(5000, 5000)]
     capsys.readouterr()
-    for order in ("", " order by hash(answer)"):
+    for order, n_threads in (("", 1), ("", 8), (" order by hash(answer)", 8)):
+        monkeypatch.setattr(mapping, "THREADS", n_threads)
         assert bring(None, MAP + order) == 0
         assert "0 new, 5,000 unchanged, 0 changed" in capsys.readouterr().out
     assert query("select count(*) from raw.trials") == [(5000,)]
