@@ -11,7 +11,7 @@ from decimal import Decimal
 from analysis.reading.numerals import PERCENT, PERCENTAGE_POINTS, sentence_starts
 from analysis.words import shortfalls
 from analysis.words.changes import sentences
-from analysis.words.codes import GOALS
+from analysis.words.codes import GOALS, REASONS
 from analysis.words.conclusions import LABELS
 from analysis.writing import markdown
 from analysis.writing.documents import MINUS, filters, written
@@ -235,8 +235,9 @@ def _number_problems(text, starts, facts, names):
 
 
 def _quotable(facts):
-    """Yield the names of the study, its LLMs, techniques and domains, its citations and published headlines."""
+    """Yield the names of the study, its LLMs, techniques and domains, citations, published headlines and reasons."""
     yield facts["study"]
+    yield from REASONS.values()
     yield from facts["references"]
     yield from facts["published_claims"]["sentences_that_do_not_hold"]
     for llm in facts["llms_asked"]:

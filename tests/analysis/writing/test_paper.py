@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.words.codes import LACKS
+from analysis.words.codes import LACKS, REASONS
 from analysis.words.conclusions import TOO_FEW
 from analysis.writing.documents import MINUS
 from analysis.writing.paper import SIMULATED, check_paper, paper_prompt, template_paper
@@ -155,6 +155,7 @@ def test_a_study_without_anything_has_a_template_that_says_so():
         "> SACD is equivalent within 4.75 pp",
         "SACD stays below 100 % of the baseline, by more than 0 pp; it alone gains \u22122.2\u201318.3 pp.",
         "As Jacowitz & Kahneman (1995) have it, 1. nothing else.",
+        *(f"SACD: {reason}." for reason in REASONS.values() if any(map(str.isdigit, reason))),
     ],
 )
 def test_a_number_of_what_its_sentence_names_is_grounded(sentence):
