@@ -13,7 +13,7 @@ import click
 
 from bais.terminal import complain
 from ingest.land.seeds import place_of, seed_file
-from ingest.warehouse import PUBLIC_SCHEMAS, UserError, connect, printable, some
+from ingest.warehouse import READ_SCHEMAS, UserError, connect, printable, some
 
 RECORD = "intermediate.nodes"
 MOST_NAMED = 3
@@ -62,7 +62,7 @@ def old(warehouse) -> tuple[str, bool] | None:
     nodes = {row[0]: dict(zip(names, row, strict=True)) for row in rows.fetchall() if row[1] != "test"}
     since = {name for name, node in nodes.items() if _has_changed(warehouse, node)}
     relations = sorted(nodes[name]["relation"] for name in _old(nodes, since))
-    public = [relation for relation in relations if relation.partition(".")[0] in PUBLIC_SCHEMAS]
+    public = [relation for relation in relations if relation.partition(".")[0] in READ_SCHEMAS]
     if not public:
         return None
     are, they, them = ("table is", "it is", "it") if len(public) == 1 else ("tables are", "they are", "them")

@@ -41,7 +41,6 @@ from bais.warehouse import (
 from ingest.land.raw import TABLES
 from ingest.warehouse import (
     OWN_SCHEMA,
-    PUBLIC_SCHEMAS,
     UserError,
     connect,
     explain,
@@ -67,7 +66,6 @@ QUESTIONS = {
     "Does it hold?": ("marts.claim_checks", "claims.claim_trials", "marts.drift", "marts.human_comparisons"),
 }  # fmt: skip
 OWN = "(of your own)"
-LISTED = (*PUBLIC_SCHEMAS, OWN_SCHEMA)
 OTHERS = "(of papers, people, news)"
 NOT_TEXT = "the query is not UTF-8 text"
 SHOWN = (
@@ -238,7 +236,7 @@ def tables(form: str, every: bool, name: str | None) -> None:
 def _list_tables(form, every):
     questions = {table: question for question, answering in QUESTIONS.items() for table in answering}
     with marts() as warehouse:
-        listed = public_tables(warehouse, LISTED)
+        listed = public_tables(warehouse)
         public = {f"{schema}.{name}": first_sentence(comment) for schema, name, comment in listed}
         questions |= {f"{schema}.{name}": OWN for schema, name, _ in listed if schema == OWN_SCHEMA}
         others = [table for table in public if table not in questions]
@@ -260,7 +258,7 @@ def _list_tables(form, every):
 def _describe(table, form):
     with opened() as warehouse:
         public = public_tables(warehouse)
-        described = public + public_tables(warehouse, (OWN_SCHEMA, "raw"))
+        described = public + public_tables(warehouse, ("raw",))
         names = [f"{schema}.{name}" for schema, name, _ in described]
         called = [i for i, name in enumerate(names) if table.lower() in (name.lower(), name.partition(".")[2].lower())]
         if not called:

@@ -17,7 +17,7 @@ from ingest.land.lock import alone
 from ingest.land.memory import memory_limit, needs_more
 from ingest.land.raw import LOAD_ID, TABLES
 from ingest.texts.csv_text import FORMULA
-from ingest.warehouse import UserError, printable, quoted, sha256_of, why_not_written
+from ingest.warehouse import OWN_SCHEMA, UserError, printable, quoted, sha256_of, why_not_written
 
 TEMPLATES = Path(__file__).with_name("templates")
 MOST_MEMORY = 1_500_000_000  # bytes; to put rows in order needs little more than to read them
@@ -259,6 +259,8 @@ def _of_study(table, study):
     of_study = f"study = {quoted(study)}"
     if any(column["name"] == "study" for column in table["columns"]):
         return of_study
+    if table["table"].startswith(f"{OWN_SCHEMA}."):
+        return "false"  # of a model of one's own that does not say the study of a row, nobody knows it
     batches = f"select batch_id from raw.batches where {of_study}"
     return {
         "marts.claim_checks": f"claim_id in (select claim_id from claims.published_claims where {of_study})",

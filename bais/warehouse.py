@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from bais.age import say_if_old
 from bais.terminal import similar
-from ingest.warehouse import PUBLIC_SCHEMAS, UserError, connect, explain, printable, warehouse_path
+from ingest.warehouse import READ_SCHEMAS, UserError, connect, explain, printable, warehouse_path
 
 # `voder-bais@8749ccc` is no study of its own, but the version that claims are about of one that has gone on
 IS_A_STUDY = "contains(study, '@') is distinct from true"
@@ -83,8 +83,8 @@ def refuse_without_marts(public: list[tuple]) -> None:
         raise UserError(f"the warehouse {warehouse_path()} has no marts yet: run `bais build`")
 
 
-def public_tables(warehouse, schemas: tuple[str, ...] = PUBLIC_SCHEMAS) -> list[tuple]:
-    """Return schema, name and comment of each public table, or of each in other schemas."""
+def public_tables(warehouse, schemas: tuple[str, ...] = READ_SCHEMAS) -> list[tuple]:
+    """Return schema, name and comment of each table that is there to be read, or of each in other schemas."""
     return warehouse.execute(
         "select table_schema, table_name, table_comment from information_schema.tables "
         "where table_catalog = current_database() and table_schema in $schemas "

@@ -33,9 +33,10 @@ LOCK_HOLDER = re.compile(r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)
 
 PUBLIC_SCHEMAS = ("marts", "inference", "papers", "people", "content", "claims")
 OWN_SCHEMA = "own"  # of models in a folder of one's own
+READ_SCHEMAS = (*PUBLIC_SCHEMAS, OWN_SCHEMA)
 # As the name of a file it would be that of a database, and `raw.trials` could be a table of either.
 NAMES_TAKEN = {
-    "main", "temp", "system", "landing", "raw", "seeds", "staging", "intermediate", OWN_SCHEMA, *PUBLIC_SCHEMAS,
+    "main", "temp", "system", "landing", "raw", "seeds", "staging", "intermediate", *READ_SCHEMAS,
 }  # fmt: skip
 MANIFEST = "manifest.json"  # of a folder in which a warehouse keeps trials (ingest/land/folder.py)
 GONE = re.compile(r'No files found that match the pattern "(?P<file>.*)"')

@@ -3,9 +3,11 @@
 import re
 import runpy
 
+import duckdb
 import pytest
 
 import bais
+from bais.main import main
 from ingest.warehouse import ROOT, UserError
 from tests.tools.report_page import make_warehouse
 
@@ -28,6 +30,15 @@ def test_the_public_tables_are_data_frames_by_name(path):
     assert repr(tables).startswith(f"{path}, {len(tables)} public tables")
     with pytest.raises(UserError, match=r"there is no table marts\.condition"):
         tables["marts.condition"]
+
+
+def test_tables_of_models_of_ones_own_are_read_and_exported_beside_them(path, tmp_path):
+    with duckdb.connect(str(path)) as warehouse:
+        warehouse.execute("create schema own")
+        warehouse.execute("create table own.mine as select 'real' as study, 7 as n")
+    assert bais.open()["own.mine"]["n"].tolist() == [7]
+    main(["export", str(tmp_path / "out"), "--format", "csv"])
+    assert (tmp_path / "out" / "own" / "mine.csv").read_text(encoding="utf-8") == "study,n\nreal,7\n"
 
 
 def test_a_first_look_prints_the_decisions_and_draws_each_llm(path, monkeypatch, capsys):

@@ -138,6 +138,8 @@ COMMANDS = {
         "--format": "anchoring-llms|bais-export|falsifications|human-choices|inspect-logs|newslenssync|promptfoo|"
         "story-001|table|voder-bais",
         "--map": "path",
+        "--with": "table, repeated",
+        "--timeout": "float of at least 0, default 600",
         "--study": "text",
         "--plant": "years|first_digit|techniques_exchanged|anchors_off|directions_exchanged|another_llm|"
         "temperature_ignored|anchored_baseline, repeated",
