@@ -38,7 +38,7 @@ def notes_folder() -> Path:
 def start(*arguments: str, more_environment: dict | None = None, says: str = "--quiet", **how) -> subprocess.Popen:
     """Start dbt, which says no more than what is wrong."""
     command = [sys.executable, "-c", RUN, *says.split(), *arguments]
-    return subprocess.Popen(command, cwd=project.made(), env=environment(more_environment), **how)
+    return subprocess.Popen(command, cwd=project.update(), env=environment(more_environment), **how)
 
 
 def build(*arguments: str, more_environment: dict | None = None, label: str = "") -> int:

@@ -109,7 +109,7 @@ def _own_folder():
 
     try:
         own = home()
-        project.made()
+        project.update()
     except UserError as error:
         yield MISSING, "folder", str(error)
         return
@@ -126,12 +126,12 @@ def _own_folder():
 def _own_parts(own):
     """Yield each part of a folder of one's own with the names that it adds to those of bais, and those it replaces."""
     from bais import project
-    from ingest.land.seeds import key_in_words, merged, own_files
+    from ingest.land.seeds import key_in_words, merge, own_files
     from ingest.paradigms import paradigm
     from ingest.studies import study
 
     for name, path in own_files(own).items():
-        rows = merged(name, path)
+        rows = merge(name, path)
         yield path.name, [*map(key_in_words, rows.added)], [*map(key_in_words, rows.replaced)]
     for room, shipped in (("studies", study.FOLDER), ("paradigms", paradigm.FOLDER)):
         names = sorted(path.stem for path in (own / room).glob("*.y*ml"))

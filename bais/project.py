@@ -25,7 +25,7 @@ def folder() -> Path:
     return own / WORK if (own := own_folder()) else home()
 
 
-def made() -> Path:
+def update() -> Path:
     """Return the folder of the dbt project, which in a folder of one's own is brought up to date first."""
     if own := own_folder():
         from ingest.land.seeds import seeds_folder

@@ -157,7 +157,7 @@ def _on_spark(label, folder, is_tested, variables):
     command = [sys.executable, "-m", "bais.on_spark", schema, str(folder / INPUTS), json.dumps(arguments)]
     log = folder.parent / "spark.log"
     with open(log, "wb") as file:
-        code = dbt.ended(subprocess.Popen(command, cwd=project.made(), env=dbt.environment(own), stderr=file))
+        code = dbt.ended(subprocess.Popen(command, cwd=project.update(), env=dbt.environment(own), stderr=file))
     if code:
         say(f"what Spark itself said is in {log}")
     return results.ended(code, f"{label}: ")

@@ -34,7 +34,7 @@ RECORD = "intermediate.last_build"
 
 def source() -> str:
     """Return what a build hangs on beside the warehouse: files, libraries, and the settings that files name."""
-    of_dbt, own = [project.made() / name for name in SOURCES], project.sources()
+    of_dbt, own = [project.update() / name for name in SOURCES], project.sources()
     naming = (path for of in (*of_dbt, *own) for path in (of, *of.rglob("*.yml")) if path.suffix == ".yml")
     names = {name for path in naming for name in SETTING.findall(path.read_text(encoding="utf-8"))}
     settings = sorted((name, os.environ.get(name)) for name in names - WHERE_IT_IS_BUILT)

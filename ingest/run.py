@@ -307,7 +307,7 @@ def ask_pilot(study, n: int, strict: bool, **limits) -> int:
     print(f"a pilot of {trials} trials, {calls} calls, {cost} USD", file=sys.stderr)
     with shown_progress() as on_progress:
         outcome = pilot.ask(on_progress=on_progress, **limits)
-    for line in pilot.told():
+    for line in pilot.transcript():
         print(line)
     print(render_outcome(pilot.study, outcome))
     print(
@@ -509,11 +509,11 @@ def import_folder(folder, form, given, study, version):
 def land_folder(folder, form, given, study, version) -> tuple[str, int]:
     """Land recorded trials of a format, or of the one that they are recognised by; say what came of it."""
     from ingest.bring.importer import import_archive
-    from ingest.bring.mapping import mapped
+    from ingest.bring.mapping import with_mapping
     from ingest.bring.recognition import of_one_study, recognised
 
     archive = archive_of(form) if form else recognised(folder, is_mapped=given.path is not None)
-    archive = mapped(archive, folder, given, study)
+    archive = with_mapping(archive, folder, given, study)
     if archive.is_study_the_kind:
         archive = of_one_study(archive, folder, study)
     if archive.take:

@@ -272,7 +272,7 @@ def test_the_project_of_dbt_is_made_of_copies_and_names_no_absolute_path(own):
     before = state_of(ROOT / "models") | state_of(ROOT / "seeds")
     write(own / "models" / "own_one.sql", "select 1 as a")
     write(own / "models" / "marts" / "own_two.sql", "select 1 as a")
-    folder = project.made()
+    folder = project.update()
     for name in ("models", "macros", "tests/models", "seeds"):
         assert files_below(folder / name) == {
             path: of for path, of in files_below(ROOT / name).items() if "__pycache__" not in path.parts
@@ -294,12 +294,12 @@ def test_what_bais_made_in_a_folder_can_be_deleted_at_any_time(own):
 
 
 def test_the_project_follows_an_update_of_bais_and_leaves_alone_what_has_not_changed(own):
-    folder = project.made()
+    folder = project.update()
     kept = folder / "models" / "marts" / "trials.sql"
     (folder / "models" / "gone.sql").write_text("of an earlier bais")
     (folder / "macros" / "vendors_of.sql").write_text("of an earlier bais")
     made_at = kept.stat().st_ctime_ns
-    project.made()
+    project.update()
     assert not (folder / "models" / "gone.sql").exists()
     assert files_below(folder / "macros") == files_below(ROOT / "macros")
     assert kept.stat().st_ctime_ns == made_at

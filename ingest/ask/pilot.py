@@ -55,7 +55,7 @@ class Pilot:
         """Ask what is missing of it, with options of `Collector`."""
         return Collector(Design(self.study, run=RUN), path=self.path, **options).collect()
 
-    def told(self) -> Iterator[str]:
+    def transcript(self) -> Iterator[str]:
         """Yield what was asked, what came back and what was read of it, in lines, and at last how much was read."""
         state, design = read_state(self.path), Design(self.study, run=RUN)
         design.recognise(state)

@@ -40,12 +40,12 @@ def main(path: str) -> int:
     threading.Thread(target=end_with, args=[os.getppid()], daemon=True).start()
     name = spec["name"]
     try:
-        with contextlib.closing(opened(spec)) as memory:
+        with contextlib.closing(open_memory(spec)) as memory:
             try:
                 for table in spec["tables"]:
                     memory.execute(view(memory, table))
                 memory.execute("set lock_configuration = true")
-                looked(memory, spec) if spec["looks"] else send(memory, spec)
+                send_columns(memory, spec) if spec["looks"] else send_rows(memory, spec)
             except duckdb.Error as error:
                 if REJECTED.search(str(error)) and any(part["kind"] == "csv" for part in parts(spec)):
                     return UNCLEAN
@@ -69,7 +69,7 @@ def end_with(parent: int) -> None:
     os._exit(1)
 
 
-def opened(spec):
+def open_memory(spec):
     """Open a DuckDB in memory that reaches the files of a mapping alone."""
     settings = {"memory_limit": MEMORY, "threads": spec["threads"], "temp_directory": spec["spill"]}
     memory = duckdb.connect(config=settings)
@@ -126,9 +126,9 @@ def of_records(memory, part):
     files = f"read_parquet({_listed(part['paths'])})"
     reader = f"(select {FILENAME}, try_cast(record as json) as record from {files}) where json_type(record) = 'OBJECT'"
     ((structure,),) = memory.execute(f"select json_group_structure(record) from {reader}").fetchall()
-    structure = settled(json.loads(structure or '"JSON"'))
+    structure = readable_structure(json.loads(structure or '"JSON"'))
     keys = [*structure] if isinstance(structure, dict) else []
-    taken = "".join(f", record_.{_name(key)} as {_name(renamed(key, keys))}" for key in keys)
+    taken = "".join(f", record_.{_name(key)} as {_name(own_name(key, keys))}" for key in keys)
     whole = ", record" if part["has_whole"] and "record" not in map(str.lower, keys) else ""
     form = quoted(json.dumps(structure, ensure_ascii=False))
     record = f"json_transform(record, {form})" if keys else "record"
@@ -142,33 +142,33 @@ def of_duckdb(memory, part):
     memory.execute(f"attach {quoted(path)} as {database} (read_only)")
     of = f"{database}.{_name(part['schema'])}.{_name(part['table'])}"
     names = [column[0] for column in memory.execute(f"select * from {of} limit 0").description]
-    taken = ", ".join(f"{_name(name)} as {_name(renamed(name))}" for name in names)
+    taken = ", ".join(f"{_name(name)} as {_name(own_name(name))}" for name in names)
     return f"select {quoted(part['filename'])} as {FILENAME}, {taken} from {of}"
 
 
 SELECTS = {"csv": of_csv, "parquet": of_parquet, "records": of_records, "duckdb": of_duckdb}
 
 
-def renamed(name: str, others=()) -> str:
+def own_name(name: str, others=()) -> str:
     """Return how a column of a file is called that bais gives every source: it is another one."""
     return f"{name}_1" if name.lower() == FILENAME else name
 
 
-def settled(structure):
+def readable_structure(structure):
     """Return a structure of JSON as DuckDB can take records apart with it: what it cannot, stays JSON."""
     if isinstance(structure, list):
-        return [settled(structure[0])] if structure else "JSON"
+        return [readable_structure(structure[0])] if structure else "JSON"
     if not isinstance(structure, dict):
         return "JSON" if structure == "NULL" else structure
     names = {key.lower() for key in structure}
     if len(names) < len(structure) or "" in names or len(names) > MOST_KEYS:
         return "JSON"
-    return {key: settled(of_key) for key, of_key in structure.items()}
+    return {key: readable_structure(of_key) for key, of_key in structure.items()}
 
 
 def _select(reader, part, names):
     """Select columns of files, with the name of the file below the folder that all are in."""
-    taken = ", ".join(f"{_name(name)} as {_name(renamed(name))}" for name in names)
+    taken = ", ".join(f"{_name(name)} as {_name(own_name(name))}" for name in names)
     cut = f"{IN}[{len(part['folder']) + 2}:{-len(part['ending']) - 1 if part['ending'] else ''}]"
     return f"select {cut} as {FILENAME}, {taken} from {reader}"
 
@@ -185,7 +185,7 @@ def _listed(texts):
     return f"[{', '.join(map(quoted, texts))}]"
 
 
-def looked(memory, spec) -> None:
+def send_columns(memory, spec) -> None:
     """Print of each table its columns, each with its type and up to three of its values."""
     tables = {}
     for table in spec["tables"]:
@@ -199,9 +199,9 @@ def looked(memory, spec) -> None:
     json.dump(tables, sys.stdout)
 
 
-def send(memory, spec) -> None:
+def send_rows(memory, spec) -> None:
     """Write what the mapping yields to stdout: of each row its file, the row as JSON, and our columns as texts."""
-    names, n_rows = bound(memory, spec), {}
+    names, n_rows = bind(memory, spec), {}
     for table in spec["tables"]:
         if not table["is_beside"]:
             # to count each column of CSV is to read all of it, so that no line of it is found to be none later
@@ -227,7 +227,7 @@ def send(memory, spec) -> None:
             stream.write_batch(batch)
 
 
-def bound(memory, spec) -> list[str]:
+def bind(memory, spec) -> list[str]:
     """Make the view `yielded` of a mapping, and return its columns as they are written."""
     name, select = spec["name"], spec["select"]
     statements = duckdb.extract_statements(select)

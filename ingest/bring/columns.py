@@ -82,14 +82,14 @@ OTHERWISE = {
 MEANT = {other: name for name, others in OTHERWISE.items() for other in others}
 
 
-def meant(name: str, names=KNOWN) -> str | None:
+def likely_column(name: str, names=KNOWN) -> str | None:
     """Return which of our columns one of another name may be, if one is like it."""
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|\W+", "_", name).strip("_").lower()
     candidates = [plain if plain in names else MEANT.get(plain), *get_close_matches(plain, names, n=1, cutoff=0.8)]
     return next((one for one in candidates if one in names), None)
 
 
-def missing(names) -> list[str]:
+def lacks(names) -> list[str]:
     """Say what columns of some names lack of a trial, each in a few words, with the column that it may be."""
     lacking = [name for name in NEEDED if name not in names]
     lacking = [f"{name} (perhaps {printable(other)})" if (other := _other(name, names)) else name for name in lacking]
@@ -97,7 +97,7 @@ def missing(names) -> list[str]:
 
 
 def _other(name, names):
-    return next((other for other in sorted(names - KNOWN.keys()) if meant(other, {name})), None)
+    return next((other for other in sorted(names - KNOWN.keys()) if likely_column(other, {name})), None)
 
 
 def in_a_row(words: list[str]) -> str:
@@ -119,13 +119,13 @@ def refuse_columns(columns: list[str], n_files: int, *, is_map: bool, where: str
     absent = KNOWN.keys() - seen.keys()
     if is_map and others:
         name, column = next(iter(others.items()))
-        may_be = meant(name, absent)
+        may_be = likely_column(name, absent)
         told = f"perhaps it is {may_be}" if may_be else f"there are {', '.join([FILENAME, *KNOWN])}"
         raise UserError(f"{where} has a column {printable(column)}, which is none of ours ({told}): {to_do}")
-    if lacking := missing(seen.keys()):
+    if lacking := lacks(seen.keys()):
         raise UserError(f"{where} lacks {in_a_row(lacking)}: {to_do}")
     for name, column in others.items():
-        if may_be := meant(name, absent):
+        if may_be := likely_column(name, absent):
             raise UserError(f"{where} has a column {printable(column)}, which may be our {may_be}: {to_do}")
     if FILENAME not in seen and n_files > 1:
         raise UserError(

@@ -688,7 +688,9 @@ class _Import:
         for path, digest in zip(files, self.digests, strict=True):
             if _digest(path) != digest:
                 raise UserError(f"{self._name(path)} was changed while it was read: import it again")
-        self._insert("declared", [tuple(row[name] for name in DECLARED.names) for row in mapping.declared()], DECLARED)
+        self._insert(
+            "declared", [tuple(row[name] for name in DECLARED.names) for row in mapping.vignettes_stated()], DECLARED
+        )
         for file, name in enumerate(names):
             n_rows, n_yielded = mapping.n_rows.get(name, 0), mapping.n_yielded[name]
             self.summary.n_rows[printable(name)] = (n_rows, n_yielded)

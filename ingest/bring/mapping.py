@@ -67,7 +67,7 @@ class Vignette(Part):
         return self
 
 
-def mapped(archive: Archive, folder: Path, given: Given, study: str | None) -> Archive:
+def with_mapping(archive: Archive, folder: Path, given: Given, study: str | None) -> Archive:
     """Return a format with what `--map` and `--study` say of it, or say why they do not fit."""
     if archive.select is None:
         if (given.path or study or given.beside) and archive.is_folder:
@@ -207,7 +207,7 @@ class Mapping:
             raise UserError(f"the study {printable(said)} {OF_PATTERNS[NAME_PATTERN]}: name another one with --study")
         return said
 
-    def declared(self) -> list[dict]:
+    def vignettes_stated(self) -> list[dict]:
         """Return what the rows say of vignettes, checked: each once, and the same in all of its rows."""
         said = {}
         for vignette, *values in sorted(self.vignettes, key=str):
@@ -248,7 +248,7 @@ class Mapping:
                     raise UserError(f"{self.name} holds CSV that cannot be read even line by line") from None
                 self.tables.clean()
 
-    def looked_at(self) -> dict[str, list]:
+    def describe_tables(self) -> dict[str, list]:
         """Return of each table its columns: name, type and some values."""
         for _ in range(2):
             try:

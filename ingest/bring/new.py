@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ingest.archives import archive_of
 from ingest.archives.table import AS_IT_IS
-from ingest.bring.columns import ANSWERS, KNOWN, NEEDED, in_a_row, meant, missing
-from ingest.bring.mapping import Given, Mapping, mapped, path_below
+from ingest.bring.columns import ANSWERS, KNOWN, NEEDED, in_a_row, likely_column, lacks
+from ingest.bring.mapping import Given, Mapping, with_mapping, path_below
 from ingest.bring.recognition import recognised
 from ingest.bring.tables import SOURCE
 from ingest.texts.lines import walk
@@ -22,16 +22,16 @@ def new_mapping(folder: Path, form: str | None, given: Given) -> str:
     """Write a mapping to fill in for a file or folder, and say what is missing in it."""
     folder, path = Path(folder).resolve(), Path("map.sql")
     as_it_is = replace(given, path=None)
-    archive = mapped(archive_of(form) if form else recognised(folder, is_mapped=True), folder, as_it_is, None)
+    archive = with_mapping(archive_of(form) if form else recognised(folder, is_mapped=True), folder, as_it_is, None)
     with tempfile.TemporaryDirectory(prefix="bais-map-") as folder_of_work:
         mapping = Mapping(archive, folder, as_it_is, Path(folder_of_work))
         files = {file: path_below(folder, file) for file in walk(folder)[0] if archive.has_ending(file)}
         mapping.take(files, None)
-        tables = mapping.looked_at()
+        tables = mapping.describe_tables()
     source = next((name for name in tables if name == SOURCE), max(tables, key=lambda name: len(tables[name])))
     found = {}
     for column, *_ in tables[source]:
-        if column != "filename" and (name := meant(column, KNOWN.keys() - found)):
+        if column != "filename" and (name := likely_column(column, KNOWN.keys() - found)):
             found[name] = _in_sql(column)
     select = mapping.archive.select.strip() if mapping.archive.select != AS_IT_IS else _select(found, source)
     of_tables = [line for name, columns in tables.items() for line in _comments(name, columns)]
@@ -44,7 +44,7 @@ def new_mapping(folder: Path, form: str | None, given: Given) -> str:
         raise UserError(f"{path} is there already: move it away, or import with it: {again}") from None
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}") from None
-    lacking = missing(found.keys()) if mapping.archive.select == AS_IT_IS else []
+    lacking = lacks(found.keys()) if mapping.archive.select == AS_IT_IS else []
     to_do = f"fill in {in_a_row(lacking)}, then run" if lacking else "look whether it is right, then run"
     return f"{path} is written, with the columns of {mapping.name} and some of their values: {to_do} `{again}`"
 

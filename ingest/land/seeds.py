@@ -144,7 +144,7 @@ def _on_columns(called, found, columns):
     return f"{called}:1: the header {' and '.join(said)}: write {','.join(columns)}"
 
 
-def merged(name: str, path: Path) -> Merged:
+def merge(name: str, path: Path) -> Merged:
     """Return the rows of a seed with those of a file of one's own, each in the place of what has the same key."""
     seed, own, lines = seeds()[name], {}, {}
     for row in rows_in(name, path, path.name):
@@ -223,7 +223,7 @@ def _rows(path, *_):
 @functools.lru_cache(maxsize=8)
 def _write_merged(there, states):
     """Write all seeds as they count in a folder of one's own; what is wrong with a row of its is refused before."""
-    own = {path.stem: merged(path.stem, path).rows.values() for path, *_ in states}
+    own = {path.stem: merge(path.stem, path).rows.values() for path, *_ in states}
     tables = {name: own.get(name) or _rows(*_state(SHIPPED / f"{name}.csv")) for name in seeds()}
     for name in tables:
         _refuse_strangers(name, tables[name], tables)

@@ -135,7 +135,7 @@ def test_of_items_the_first_are_asked_and_each_text_is_judged_once(capsys):
     assert len(trials) - len(answers) == 2 + len(texts)
     assert (outcome.n_done, outcome.n_left) == (len(trials), 0)
     assert sums_of(pilot.study)["trials"]["low"] <= len(trials) <= sums_of(pilot.study)["trials"]["high"]
-    said = "\n".join(pilot.told())
+    said = "\n".join(pilot.transcript())
     assert "tone, judgements as original, item tea" in said
     assert "item water" not in said
 

@@ -35,10 +35,10 @@ from pathlib import Path
 import dlt, duckdb, pyarrow
 from ingest.archives import archive_of
 from ingest.bring.importer import import_archive
-from ingest.bring.mapping import Given, mapped
+from ingest.bring.mapping import Given, with_mapping
 table, given = Path(sys.argv[1]), Given(Path(sys.argv[2]), timeout_s=3600)
 started = time.perf_counter()
-summary = import_archive(table, mapped(archive_of("table"), table, given, None), given=given)
+summary = import_archive(table, with_mapping(archive_of("table"), table, given, None), given=given)
 print(json.dumps({"rows": summary.n_new, "seconds": time.perf_counter() - started}))
 """
 PEER = """
