@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ingest.archives import archive_of
 from ingest.archives.table import AS_IT_IS
-from ingest.bring.columns import ANSWERS, KNOWN, NEEDED, in_a_row, likely_column, lacks
-from ingest.bring.mapping import Given, Mapping, with_mapping, path_below
+from ingest.bring.columns import ANSWERS, KNOWN, NEEDED, in_a_row, lacks, likely_column
+from ingest.bring.mapping import Given, Mapping, path_below, with_mapping
 from ingest.bring.recognition import recognised
 from ingest.bring.tables import SOURCE
 from ingest.texts.lines import walk

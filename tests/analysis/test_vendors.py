@@ -10,7 +10,7 @@ from analysis.words.vendors import on_unlisted
     [
         ([], ""),
         (["mine"], "1 LLM is listed by nobody (mine); its vendor is “unlisted” until"),
-        (["b", "a"], "2 LLMs are listed by nobody (a, b); they count together as one vendor until seeds/llms.csv says"),
+        (["b", "a"], "2 LLMs are listed by nobody (a, b); they count together as one vendor until llms.csv says"),
         (list("gfedcba"), "7 LLMs are listed by nobody (a, b, c, d, e and 2 more); they count together"),
     ],
 )

@@ -120,6 +120,7 @@ def test_what_is_wrong_fits_a_screen_worst_first_however_much_it_is(warehouse, m
     golden(said)
 
 
+@pytest.mark.slow("audits again and again")
 def test_a_kind_says_of_which_llms_and_batches_it_is_and_which_commands_mend_it(warehouse, capsys, golden):
     spoil(
         warehouse,
@@ -179,6 +180,7 @@ def test_all_lists_the_decisions_that_differ_by_reading(warehouse, capsys, golde
     assert not {"calm", "premortem", "sacd"} & set(said.split())
 
 
+@pytest.mark.slow("audits again and again")
 def test_accepting_a_failed_batch_publishes_it_and_the_history_says_who_and_why(warehouse, capsys):
     spoil(warehouse, "update raw.trials set temperature = 7 where anchor_direction = 'low'")
     assert main(["check", "--all"]) == 6
@@ -197,6 +199,7 @@ def test_accepting_a_failed_batch_publishes_it_and_the_history_says_who_and_why(
     ]
 
 
+@pytest.mark.slow("audits again and again")
 def test_an_acceptance_and_a_release_hold_until_an_audit_finds_more(warehouse, capsys, golden):
     some = "trial_id in (select trial_id from raw.trials order by all limit {})"
     hot = f"update raw.trials set temperature = 7 where {some}"

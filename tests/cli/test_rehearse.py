@@ -9,6 +9,8 @@ from bais.main import main
 from ingest.gate.rehearsal import ERRORS, _with_number
 from tests.tools.small_archive import lines_of, write_archive
 
+pytestmark = pytest.mark.slow("errors planted and audited, one after the other")
+
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):

@@ -13,6 +13,8 @@ from ingest.ask.spool import COLLECTED, spool_folder
 from ingest.land.models import Models
 from tests.ingest.endpoint import Endpoint, answer, spooled
 
+pytestmark = pytest.mark.slow("collects and audits again and again")
+
 AGAIN = pytest.mark.slow("asks, changes and audits again and again")
 SALARY = {"vignette": "pay", "domain": "salary", "response_unit": "EUR", "case": "An electrician is hired.",
           "anchor": "She asks for {anchor} EUR.", "question": "Which monthly salary do you offer?"}  # fmt: skip

@@ -212,6 +212,7 @@ def query_of(work):
     return query
 
 
+@pytest.mark.slow("runs an experiment again and again")
 def test_the_trials_are_in_raw_with_their_number_and_a_second_run_adds_to_them(work, query_of):
     for name in ("a", "b"):
         assert simulated("--out", f"{name}.jsonl", "--no-report") == 0
@@ -235,6 +236,7 @@ MODES = {
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.slow("runs an experiment again and again")
 def test_codex_in_each_mode_loses_nothing_and_counts_what_failed(codex, mode, capsys):
     expected, ok, errors, error_code = MODES[mode]
     code, lines, analysis = codex(mode, "--no-report")
@@ -281,6 +283,7 @@ def test_a_report_with_a_number_of_its_own_is_refused_and_kept_aside(codex, work
 @pytest.mark.parametrize(
     ("options", "kept"), [pytest.param(["--report", "r.md"], "r.md", marks=TWICE), ([], "r.report.md")]
 )
+@pytest.mark.slow("runs an experiment again and again")
 def test_each_refused_report_is_kept_beside_the_others(codex, work, capsys, options, kept):
     for ending in ("", "-2", "-3"):
         assert codex("report fails", *options)[0] == 5

@@ -10,6 +10,8 @@ from bais.main import main
 from ingest.land.models import Models
 from tests.tools.contracts import make_tables
 
+pytestmark = pytest.mark.slow("collects and audits again and again")
+
 STUDY = """
 study: small
 llms: [sim/anchored]

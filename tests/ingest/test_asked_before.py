@@ -26,6 +26,8 @@ from ingest.studies.design import Cell, Design
 from ingest.studies.study import parse_study
 from tests.ingest.faults import land_without_dlt
 
+pytestmark = pytest.mark.slow("collects again and again")
+
 # The spool of a study as bais wrote it before templates were filled in: 20 trials, and 3 that were asked again, of
 # which the last has all its replies and no line that closes it.
 STUDY = yaml.safe_load(Path(__file__).with_name("asked_before.yaml").read_text())

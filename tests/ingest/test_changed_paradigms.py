@@ -19,6 +19,8 @@ from ingest.studies.design import Design
 from ingest.studies.study import parse_study
 from ingest.warehouse import UserError, connect
 
+pytestmark = pytest.mark.slow("collects again and again")
+
 ROWS = [
     {"item": "morning", "hour": "8", "note": "first", "drink": "tea"},
     {"item": "night", "hour": "11", "note": "last", "drink": "milk"},

@@ -12,6 +12,8 @@ from ingest.bring.importer import mend
 from ingest.run import main
 from ingest.texts import lines
 
+pytestmark = pytest.mark.slow("imports again and again")
+
 HALF = "\\ud83d"
 
 

@@ -28,6 +28,8 @@ from ingest.studies.study import load_study
 from ingest.warehouse import ROOT
 from tests.ingest.conftest import low_anchor, premortem, vignette, write
 
+pytestmark = pytest.mark.slow("collects again and again")
+
 STUDY = {
     "study": "small",
     "llms": ["sim/steady", "sim/anchored"],

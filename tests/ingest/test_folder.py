@@ -17,6 +17,8 @@ from ingest.land.raw import ORDERED, TABLES, number_rows, prepare_raw
 from ingest.run import main
 from ingest.warehouse import UserError, connect, in_memory, quoted, transaction
 
+pytestmark = pytest.mark.slow("imports again and again")
+
 AGAIN = pytest.mark.slow("imports again and again")
 
 APART = sorted(kept.APART)

@@ -134,6 +134,7 @@ def test_a_study_that_is_called_like_imported_trials_says_so_before_it_asks(arch
         pytest.param({"vignette": ANALYST | {"valid_max": 500}}, ("premortem", 110, 500), 2, marks=AGAIN),
     ],
 )
+@pytest.mark.slow("imports again and again")
 def test_what_a_corrected_mapping_changes_is_a_version_and_everything_else_is_unchanged(
     archive, make, query, mapped, capsys, corrected, now, n_changed
 ):
@@ -169,6 +170,7 @@ def test_what_a_corrected_mapping_changes_is_a_version_and_everything_else_is_un
         ({"vars": ANALYST | {"vignette": "analyst", "anchor": 10**400}}, f"anchor_value is no number: 1{'0' * 99}"),
     ],
 )
+@pytest.mark.slow("imports again and again")
 def test_a_result_whose_condition_cannot_be_read_is_set_apart_with_file_line_text_and_reason(
     archive, make, query, capsys, changes, reason, golden
 ):
@@ -396,6 +398,7 @@ def inspect(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["log.eval", "arrow.eval"])
+@pytest.mark.slow("imports again and again")
 def test_samples_of_inspect_become_trials(archive, query, inspect, name):
     (archive / name).write_bytes(b"PK")
     assert bring(archive, "inspect-logs") == 0

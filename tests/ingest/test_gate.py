@@ -641,6 +641,7 @@ def test_lines_with_ids_of_their_own_are_no_copies_whatever_else_they_agree_in(r
 
 
 @pytest.mark.parametrize(("provider", "is_another"), [("local", False), ("openai", True)])
+@pytest.mark.slow("audits again and again")
 def test_an_llm_on_this_machine_answers_under_its_own_name_whatever_its_folder_is_called(small, provider, is_another):
     change(
         "update raw.batches set definition = json_merge_patch(definition, json_object('llms', [json_object("
@@ -662,6 +663,7 @@ def test_a_batch_without_an_answer_fails(recording):
 
 
 @pytest.mark.parametrize(("n", "fails"), [AGAIN(4, False), (5, True)])
+@pytest.mark.slow("audits again and again")
 def test_fewer_than_five_unanswered_trials_that_follow_answers_do_not_fail(recording, n, fails):
     few = f"trial_id in (select trial_id from raw.trials order by trial_id limit {n})"
     change(UNANSWERED + few)
@@ -680,6 +682,7 @@ def test_an_llm_without_a_baseline_is_named_though_nobody_knows_whether_its_anch
 
 
 @pytest.mark.parametrize("is_earlier", [AGAIN(False), True], ids=["of this audit", "of an earlier one"])
+@pytest.mark.slow("audits again and again")
 def test_a_quarantined_number_does_not_tell_which_anchors_are_low(recording, is_earlier):
     unanchored = "llm_recorded = 'openai/o3' and technique = 'no_technique' and anchor_value is null"
     change(
@@ -760,6 +763,7 @@ def test_a_version_that_only_removes_an_llm_says_so(version):
 
 
 @pytest.mark.parametrize(("below", "names"), [(100, {"removed_rows"}), (90, set())])
+@pytest.mark.slow("audits again and again")
 def test_a_version_that_removes_a_tenth_of_the_rows_says_so_and_one_that_removes_less_does_not(version, below, names):
     n_trials = change("select count(*) from raw.trials")[0][0]
     limit = n_trials * below // 1000

@@ -14,6 +14,8 @@ from ingest.run import land_folder, render_verdicts
 from ingest.warehouse import warehouse_path
 from tests.tools.small_archive import lines_of, write_archive
 
+pytestmark = pytest.mark.slow("an archive audited anew for each error")
+
 LOOKED_FOR = ("another_question", "another_unit", "far_off", "same_answers", "changed_midway", "reversed", "cut_off")
 O3 = "llm_recorded = 'openai/o3'"
 FACTOR = "response_recorded = round(response_recorded {}, 1)"

@@ -26,6 +26,8 @@ from ingest.studies.study import parse_study
 from ingest.warehouse import ROOT, UserError
 from tests.ingest.endpoint import HANGS, Endpoint, answer, error, spooled, study_at
 
+pytestmark = pytest.mark.slow("collects again and again")
+
 CANARY, PART_OF_IT = "sk-canary-4f1d9c", "sk-can"
 CONTROL = re.compile(r"[^\n\x20-\x7e\u00a0-\U0010ffff]")
 BAIS = Path(sys.executable).parent / "bais"

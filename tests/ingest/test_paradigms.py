@@ -456,6 +456,7 @@ def test_items_come_from_a_file_beside_the_paradigm_and_a_study_draws_some_of_th
     assert {len(of) for of in drawn} == {7}
 
 
+@pytest.mark.slow("audits again and again")
 def test_cells_take_no_memory_of_their_own_however_many_items_there_are():
     rows = [{"item": f"i{n}", "when": "now", "text": "8"} for n in range(2_000)]
     design = Design(study({"items": {"rows": rows}}))
@@ -658,6 +659,7 @@ def test_the_gate_flags_replies_that_name_no_option_and_items_that_lack_their_pa
 
 
 @pytest.mark.parametrize(("llm", "n_flagged"), [("openai/gpt-4.1", 1), ("openai/codex", 0)])
+@pytest.mark.slow("audits again and again")
 def test_the_gate_flags_a_call_that_its_llm_cannot_hold_where_it_is_known_how_long_one_may_be(
     warehouse, llm, n_flagged
 ):

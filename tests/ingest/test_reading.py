@@ -641,6 +641,7 @@ answer_like = pieces | signs
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(any_text | answer_like, min_size=1, max_size=40), st.sampled_from([*UNITS, ""]))
+@pytest.mark.slow("reads many texts one by one")
 def test_any_text_has_a_status_and_a_response_and_a_note_only_if_answered(texts, unit):
     for result in read(texts, unit):
         assert result["status"] in {"answered", "refused", "unparsed"}
@@ -682,6 +683,7 @@ SPACES = st.sampled_from([" {}", "{} ", "\n{}", "{}\n", "\t{}\t", " \n{}\n ", "\
 
 @settings(max_examples=20, deadline=None)
 @given(some(any_text | answer_like, SPACES))
+@pytest.mark.slow("reads many texts one by one")
 def test_space_around_an_answer_changes_nothing(cases):
     bare = read(text for text, _ in cases)
     spaced = read(form.format(text) for text, form in cases)
@@ -699,6 +701,7 @@ def test_thousands_read_the_same_however_they_are_written(sentence):
 
 @settings(max_examples=8, deadline=None)
 @given(some(st.integers(1, 999), st.integers(0, 999), st.integers(0, 99)), st.sampled_from([*UNITS[:1], *UNITS[2:]]))
+@pytest.mark.slow("reads many texts one by one")
 def test_a_number_is_the_same_in_every_notation(cases, unit):
     forms = ["{}{:03}.{:02}", "{}{:03},{:02}", "{},{:03}.{:02}", "{}.{:03},{:02}", "{} {:03},{:02}", "{} {:03}.{:02}"]
     asked = []
@@ -751,6 +754,7 @@ SENTENCES = st.sampled_from(["{}", "I set {}.", "It is {} months", "Answer: {}!"
 
 @settings(max_examples=12, deadline=None)
 @given(some(st.integers(0, 10**6), SENTENCES))
+@pytest.mark.slow("reads many texts one by one")
 def test_bold_and_backticks_around_a_number_change_nothing(cases):
     marks = ("{}", "**{}**", "*{}*", "`{}`", "__{}__")
     asked = [(sentence.format(mark.format(number)), number) for number, sentence in cases for mark in marks]

@@ -21,6 +21,8 @@ from ingest.land.raw import ORDERED, TABLES, next_ordinal, prepare_raw
 from ingest.run import main
 from ingest.warehouse import connect, quoted
 
+pytestmark = pytest.mark.slow("imports again and again")
+
 AGAIN = pytest.mark.slow("imports again and again")
 
 

@@ -77,7 +77,7 @@ def test_a_plan_says_that_torch_is_missing_and_what_installs_it(tmp_path, capsys
     assert main(["plan", str(path)]) == 0
     assert (
         "It cannot be asked yet: running an LLM on this machine needs torch and transformers, which are not installed "
-        "here: `make local` installs"
+        "here: `make local` in a checkout of bais installs"
     ) in " ".join(capsys.readouterr().out.split())
 
 
