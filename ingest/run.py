@@ -8,10 +8,12 @@ python ingest/run.py --download       the public archive of document A, fetched 
 
 import contextlib
 import functools
+import itertools
 import re
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +24,7 @@ if __package__ in (None, ""):
 
 from ingest.archives import archive_of, formats
 from ingest.bring.columns import TIMEOUT_S
-from ingest.land.seeds import place_of
+from ingest.land.seeds import place_of, seed_rows
 from ingest.warehouse import (
     UserError,
     explain,
@@ -611,7 +613,7 @@ def render(summary) -> str:
         reasons = [f"{n:,} {reason}" for reason, n in summary.quarantined_lines.most_common()]
         more = f": {some(reasons)}" if reasons else ""
         lines.append(f"  quarantined: {len(summary.quarantined):,} (table raw.quarantined_lines){more}")
-        lines += listed(f"{file}{f':{number}' if number else ''}: {why}" for file, number, why in summary.quarantined)
+        lines += listed(_alike(summary.quarantined))
     for what, unknown, seed in (
         ("LLM ids", summary.unknown_llms, f"{place_of('llms')} or {place_of('llm_aliases')}"),
         ("vignettes", summary.unknown_vignettes, place_of("vignettes")),
@@ -619,9 +621,12 @@ def render(summary) -> str:
         ("paradigms", summary.unknown_paradigms, None),
     ):
         if unknown:
-            named = some([f"{name} ({n:,} trials)" for name, n in unknown.most_common()])
+            may_be = _technique_meant if what == "techniques" else lambda name: ""
+            named = some([f"{name} ({n:,} trials){may_be(name)}" for name, n in unknown.most_common()])
             to_do = (
-                f"add them to {seed}" if seed else "nothing is measured of their answers (docs/how-to/add-a-bias.md)"
+                f"give them a known name, or add them to {seed}"
+                if seed
+                else "nothing is measured of their answers (docs/how-to/add-a-bias.md)"
             )
             lines.append(f"  unknown {what}, loaded under their own names: {named}; {to_do}")
     if summary.unlisted_llms:
@@ -647,6 +652,23 @@ def render(summary) -> str:
         (summary.n_gone, _fate_of_gone(summary)),
     )
     return "\n".join([*lines, *(f"  {fate}" for n, fate in fates if n and not summary.is_older)])
+
+
+def _alike(quarantined) -> Iterator[str]:
+    """Yield file and lines of what was set apart for one reason after the other, and why."""
+    for (file, why), rows in itertools.groupby(quarantined, lambda row: (row[0], row[2])):
+        numbers = [number for _, number, _ in rows if number]
+        runs = [[n for _, n in run] for _, run in itertools.groupby(enumerate(numbers), lambda at: at[1] - at[0])]
+        ends = [f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+        yield f"{file}{f':{some(ends)}' if ends else ''}: {why}"
+
+
+def _technique_meant(name) -> str:
+    """Say which technique may be meant by a name that is none."""
+    from ingest.texts.files import perhaps
+
+    known = [row["technique"] for row in seed_rows("techniques")]
+    return " (perhaps no_technique)" if name.lower() in ("none", "control", "baseline") else perhaps(name, known, 0.8)
 
 
 def _rows(n_of_files) -> list[str]:

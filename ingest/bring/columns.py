@@ -1,6 +1,7 @@
 """The columns that a table of trials may have, as files name them or the SELECT of a mapping yields them."""
 
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
 
 from ingest.warehouse import UserError, printable
@@ -45,7 +46,7 @@ OF_ALL = {
 }
 OF_VIGNETTES = {
     "domain": "the field that the vignette belongs to",
-    "response_unit": "the unit of its answers",
+    "response_unit": "the unit of its answers, such as USD or months; the numbers of texts are read by it",
     "valid_min": "the least that an answer can be",
     "valid_max": "the most that an answer can be",
     "baseline_prompt": "same or differs: the prompt without an anchor is that with one less the anchor, or not",
@@ -89,15 +90,17 @@ def likely_column(name: str, names=KNOWN) -> str | None:
     return next((one for one in candidates if one in names), None)
 
 
-def lacks(names) -> list[str]:
-    """Say what columns of some names lack of a trial, each in a few words, with the column that it may be."""
-    lacking = [name for name in NEEDED if name not in names]
-    lacking = [f"{name} (perhaps {printable(other)})" if (other := _other(name, names)) else name for name in lacking]
-    return lacking if names & ANSWERS.keys() else [*lacking, f"an answer ({', '.join(ANSWERS)})"]
+def lacks(columns: Mapping[str, str]) -> list[str]:
+    """Say what columns, by what each is or may be called here, lack of a trial, with the column that it may be."""
+    others = sorted(columns.keys() - KNOWN.keys())
 
+    def may_be(names):
+        other = next((columns[other] for other in others if likely_column(other, names)), None)
+        return f" (perhaps {printable(other)})" if other else ""
 
-def _other(name, names):
-    return next((other for other in sorted(names - KNOWN.keys()) if likely_column(other, {name})), None)
+    lacking = [f"{name}{may_be({name})}" for name in NEEDED if name not in columns]
+    has_answer = not columns.keys().isdisjoint(ANSWERS)
+    return lacking if has_answer else [*lacking, f"an answer ({', '.join(ANSWERS)}){may_be(ANSWERS.keys())}"]
 
 
 def in_a_row(words: list[str]) -> str:
@@ -122,7 +125,7 @@ def refuse_columns(columns: list[str], n_files: int, *, is_map: bool, where: str
         may_be = likely_column(name, absent)
         told = f"perhaps it is {may_be}" if may_be else f"there are {', '.join([FILENAME, *KNOWN])}"
         raise UserError(f"{where} has a column {printable(column)}, which is none of ours ({told}): {to_do}")
-    if lacking := lacks(seen.keys()):
+    if lacking := lacks(seen):
         raise UserError(f"{where} lacks {in_a_row(lacking)}: {to_do}")
     for name, column in others.items():
         if may_be := likely_column(name, absent):

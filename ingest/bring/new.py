@@ -44,7 +44,7 @@ def new_mapping(folder: Path, form: str | None, given: Given) -> str:
         raise UserError(f"{path} is there already: move it away, or import with it: {again}") from None
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}") from None
-    lacking = lacks(found.keys()) if mapping.archive.select == AS_IT_IS else []
+    lacking = lacks(found) if mapping.archive.select == AS_IT_IS else []
     to_do = f"fill in {in_a_row(lacking)}, then run" if lacking else "look whether it is right, then run"
     return f"{path} is written, with the columns of {mapping.name} and some of their values: {to_do} `{again}`"
 

@@ -139,8 +139,9 @@ def _unknown(name, missing):
 
 def perhaps(given: str, names: Iterable[str], likeness: float = 0.5) -> str:
     """Say which of some names is meant by one that is none of them, if one is like it."""
-    meant = get_close_matches(given, names, n=1, cutoff=likeness)
-    return f" (perhaps {printable(meant[0])})" if meant else ""
+    written = {name.lower(): name for name in names}
+    meant = get_close_matches(given.lower(), written, n=1, cutoff=likeness)
+    return f" (perhaps {printable(written[meant[0]])})" if meant else ""
 
 
 def parse_checked(text: str, path: str, expected: str, validate: Callable[[dict], Checked]) -> Checked:

@@ -388,6 +388,20 @@ def test_a_row_of_which_a_condition_cannot_be_read_is_set_apart_with_the_reason(
     ]
 
 
+def test_what_is_wrong_in_one_way_is_one_line_and_a_technique_of_another_name_is_told(bring, capsys):
+    rows = [f"a/b,fever,{technique},{side},,Answer: 3" for technique, side in (
+        ("SACD", "none"), ("none", "none"), *[("sacd", "control")] * 3, ("outside_view", "none"), ("sacd", "control"),
+    )]  # fmt: skip
+    assert bring("\n".join([HEADER, *rows])) == 3
+    said = capsys.readouterr().out
+    assert (
+        "\n    results.csv:3-5, 7: no trial of this format: anchor_direction is not none, low or high: control\n"
+        in said
+    )
+    assert "SACD (1 trials) (perhaps sacd)" in said
+    assert "none (1 trials) (perhaps no_technique)" in said
+
+
 def test_rows_in_and_out_are_told_of_each_file(archive, bring, query, capsys, golden):
     folder = archive / "answers"
     for name, n in (("one.csv", 3), ("deep/two.csv", 2), ("none.csv", 1)):
