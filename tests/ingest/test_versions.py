@@ -637,6 +637,27 @@ def test_a_version_whose_audit_fails_leaves_the_one_before_published(archive, ma
 
 
 @AGAIN
+def test_of_two_versions_that_fail_both_the_newer_waits_and_the_one_before_is_said_to_be_replaced(archive, make, land):
+    def write(*numbers):
+        times = [f"2026-01-02T03:00:{second:02}Z" for second in range(40)]
+        of = {"anchor": None, "anchorType": "none"}
+        rows = [make.vignette(response=n, timestamp=time, **of) for n, time in zip(numbers, times, strict=True)]
+        make.file(archive / "a.jsonl", *rows)
+
+    for unit in (1000, 1001):
+        write(*range(100, 110), *(unit * n for n in range(110, 140)))
+        land(audits=True)
+    assert [(verdict["verdict"], verdict["is_replaced"]) for verdict in last_verdicts()] == [
+        ("failed", False), ("failed", False),
+    ]  # fmt: skip
+    write(*(999 * n for n in range(100, 140)))
+    land(audits=True)
+    assert [(verdict["verdict"], verdict["is_replaced"]) for verdict in last_verdicts()] == [
+        ("failed", True), ("failed", True), ("failed", False),
+    ]  # fmt: skip
+
+
+@AGAIN
 def test_a_rejected_batch_is_published_whole_once_it_is_mended(archive, make, trials, land, published, query):
     make.file(archive / "a.jsonl", *trials(10, 11, 12, 13))
     land()
