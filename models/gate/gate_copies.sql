@@ -2,11 +2,7 @@
 -- ids and run numbers, so that neither tells one call from another: a copy agrees with an earlier trial in all that was
 -- recorded but these. Equal answers of different calls may agree too, where a recording keeps nothing by which calls
 -- differ: without a sign that it does, these are no copies.
-with settings as (
-    select distinct_times, distinct_lines, long_text from {{ source('gate', 'settings') }}
-),
-
-trials as not materialized (
+with trials as not materialized (
     select * from {{ ref('gate_trials') }}
 ),
 
@@ -74,7 +70,7 @@ timed as (
         and sum(n_times - 1) >= any_value(distinct_times) * sum(n_calls - 1) as is_timed,
         sum(n_calls - 1) = 0 as is_unknown
     from asked_at_once
-    cross join settings
+    cross join {{ source('gate', 'settings') }}
     group by all
 ),
 
@@ -95,7 +91,7 @@ told_apart as (
         vignette,
         sum(n_calls - 1) > any_value(distinct_lines) * sum(n - 1) as is_told_apart
     from answered_alike
-    cross join settings
+    cross join {{ source('gate', 'settings') }}
     group by all
 ),
 
@@ -105,10 +101,10 @@ weighed as (
         trials.source != 'recorded'
         or (trials.asked_at is not null and timed.is_timed and (not timed.is_unknown or trials.temperature > 0))
         or told_apart.is_told_apart
-        or (trials.temperature > 0 and trials.text_length >= settings.long_text) as is_known_again
+        or (trials.temperature > 0 and trials.text_length >= long_text) as is_known_again
     from trials
     semi join alike using (trial_id)
-    cross join settings
+    cross join {{ source('gate', 'settings') }}
     left join timed using (study, vignette)
     left join told_apart using (study, vignette)
 ),

@@ -1,11 +1,7 @@
 -- One row per audited trial of an LLM that lacks runs the more often the higher its cells answer, or the lower, by more
 -- than chance (Spearman 1904, with Fisher's z): somebody may have taken out what was too high, or too low.
 {% set of_llm = 'study, vignette, llm' %}
-with settings as (
-    select fewest, cut_share, cut_z from {{ source('gate', 'settings') }}
-),
-
-trials as not materialized (
+with trials as not materialized (
     select * from {{ ref('gate_trials') }}
 ),
 
@@ -53,5 +49,5 @@ select
     ) as detail
 from trials
 inner join llms using ({{ of_llm }})
-cross join settings
+cross join {{ source('gate', 'settings') }}
 where trials.is_new and n_lacking >= fewest and quarter = 0 and n_missing >= cut_share * n_runs and abs(z) > cut_z

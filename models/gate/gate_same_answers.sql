@@ -9,11 +9,7 @@
 } %}
 {% set labels = 'study, vignette, direction, llm, technique' %}
 {% set cell = labels ~ ', item, temperature' %}
-with settings as (
-    select same_p from {{ source('gate', 'settings') }}
-),
-
-labels as (
+with labels as (
     select distinct {{ labels }}, anchored_cell from {{ ref('gate_kinds') }}
 ),
 
@@ -93,7 +89,7 @@ compared as (
 beyond_chance as (
     select study, vignette, llm, one, other, distance from pairs
     inner join compared using (study, vignette, llm)
-    cross join settings
+    cross join {{ source('gate', 'settings') }}
     group by study, vignette, llm, one, other, distance
     having
         sum(nats) + any_value(ln(same_p)) > any_value(lgamma(n + 1)) - lgamma(count(*) + 1)
