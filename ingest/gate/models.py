@@ -73,8 +73,9 @@ create or replace view raw.batches as
 select * replace (null::json as definition) from warehouse.raw.batches;
 
 create table gate.taken_out as
-select study, vignette, llm_recorded, technique, trial_id
+select study, vignette, coalesce(llm, llm_recorded) as llm, technique, trial_id
 from raw.trials semi join gate.withdrawn using (trial_id)
+left join llm_aliases on llm_recorded = alias
 anti join (from stg_flagged_trials where is_quarantined) using (trial_id)
 """
 
@@ -89,7 +90,7 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
     settings["drift_z"] = -NormalDist().inv_cdf(settings.pop("drift_p") / 2)
     models = models_beside(memory, batches, settings, config["checks"])
     memory.from_arrow(_templates(memory, batches)).create("gate.templates")
-    for name in ("gate_batches", "stg_version_entries", "stg_flagged_trials"):
+    for name in ("gate_batches", "stg_version_entries", "stg_flagged_trials", "llm_aliases"):
         models.ref(name)
     memory.execute(f"create table gate.withdrawn as {WITHDRAWN}")
     memory.execute(AS_IF_PUBLISHED)

@@ -50,10 +50,7 @@ wrong as (
     select
         batch_id,
         cell,
-        llm,
-        technique,
-        arm,
-        direction,
+        concat_ws(' ', llm, technique, coalesce(arm, direction)) as cell_name,
         {% for check, condition, value, n, words in offences %}
         case
             when {{ condition }}
@@ -74,9 +71,9 @@ select
     reason,
     found.value,
     found.n,
-    concat_ws(' ', llm, technique, coalesce(arm, direction)) || ': ' || found.detail as detail
+    cell_name || ': ' || found.detail as detail
 from wrong
-unpivot (found for reason in (columns(* exclude (batch_id, cell, llm, technique, arm, direction, sample))))
+unpivot (found for reason in (columns(* exclude (batch_id, cell, cell_name, sample))))
 where found.n > 0
 union all by name
 select

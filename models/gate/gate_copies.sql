@@ -35,10 +35,7 @@ asked_alike as (
 
 alike as (
     select trial_id from hashed
-    semi join called_alike using (call_hash)
-    union
-    select trial_id from hashed
-    semi join asked_alike using (place_hash)
+    where call_hash in (from called_alike) or place_hash in (from asked_alike)
 ),
 
 -- what an archive tells of its calls is only looked for where some are alike

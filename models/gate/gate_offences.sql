@@ -84,8 +84,13 @@ kinds as (
 -- what is wrong with an LLM or a cell of it, and what its prompts tell
 told_together as (
     select * from {{ source('gate', 'culprits') }}
+    {% for reason, model in {
+        'changed_midway': 'gate_changes', 'same_answers': 'gate_same_answers', 'reversed': 'gate_reversed',
+        'cut_off': 'gate_cut',
+    }.items() %}
     union all by name
-    select * from {{ ref('gate_patterns') }}
+    select *, '{{ reason }}' as reason from {{ ref(model) }}
+    {% endfor %}
 ),
 
 known_llms as (
