@@ -64,15 +64,7 @@ wrong as (
     left join upstreams using (batch_id, cell)
 )
 
-select
-    batch_id,
-    cell,
-    sample,
-    reason,
-    found.value,
-    found.n,
-    cell_name || ': ' || found.detail as detail
-from wrong
+select batch_id, cell, sample, reason, found.value, found.n, cell_name || ': ' || found.detail as detail from wrong
 unpivot (found for reason in (columns(* exclude (batch_id, cell, cell_name, sample))))
 where found.n > 0
 union all by name

@@ -73,17 +73,16 @@ changed as (
 
 late as (
     select *, {{ run }} as run from trials
-    semi join changed using ({{ of_llm }})
+    inner join changed using ({{ of_llm }})
+    qualify run >= from_run
 )
 
 select
-    late.trial_id,
-    late.batch_id,
-    late.study,
+    trial_id,
+    batch_id,
+    study,
     concat(
         'from run ', from_run, ' (' || (min(asked_at) over (partition by {{ of_llm }}))::varchar || ')',
         ' on the answers of ', llm, ' are others than before, by ', round(z, 1), ' standard errors'
     ) as detail
 from late
-inner join changed using ({{ of_llm }})
-where run >= from_run

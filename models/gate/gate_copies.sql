@@ -47,12 +47,7 @@ recorded as (
 ),
 
 asked_at_once as (
-    select
-        study,
-        vignette,
-        count(*) as n,
-        count(distinct asked_at) as n_times,
-        count(distinct call_hash) as n_calls
+    select study, vignette, count(*) as n, count(distinct asked_at) as n_times, count(distinct call_hash) as n_calls
     from recorded
     where asked_at is not null
     group by study, vignette, source_file, anchored_cell, item, temperature
@@ -72,21 +67,13 @@ timed as (
 ),
 
 answered_alike as (
-    select
-        study,
-        vignette,
-        count(*) as n,
-        count(distinct call_hash) as n_calls
-    from recorded
+    select study, vignette, count(*) as n, count(distinct call_hash) as n_calls from recorded
     group by study, vignette, source_file, anchored_cell, item, temperature, text_hash, number
 ),
 
 -- equal answers to one question differ in what else their lines say, such as how long they took
 told_apart as (
-    select
-        study,
-        vignette,
-        sum(n_calls - 1) > any_value(distinct_lines) * sum(n - 1) as is_told_apart
+    select study, vignette, sum(n_calls - 1) > any_value(distinct_lines) * sum(n - 1) as is_told_apart
     from answered_alike
     cross join {{ source('gate', 'settings') }}
     group by all

@@ -12,19 +12,13 @@ cells as (
         temperature,
         median(case when status = 'answered' then number end) as level,
         max(replicate)::double - min(replicate) + 1 as n_runs,
-        greatest(n_runs - count(*), 0) as n_missing
-    from trials
-    where replicate is not null
-    group by all
-),
-
-ranked as (
-    select
-        *,
+        greatest(n_runs - count(*), 0) as n_missing,
         rank() over (partition by {{ of_llm }} order by level) as level_rank,
         rank() over (partition by {{ of_llm }} order by n_missing / n_runs) as missing_rank
-    from cells
-    where level is not null
+    from trials
+    where replicate is not null
+    group by {{ of_llm }}, anchored_cell, temperature
+    having level is not null
 ),
 
 llms as (
@@ -36,7 +30,7 @@ llms as (
         sum(n_missing) as n_missing,
         sum(n_runs) as n_runs,
         atanh(0.999999 * corr(missing_rank, level_rank)) * sqrt(greatest(count(*) - 3, 0)) as z
-    from ranked
+    from cells
     group by all
 )
 

@@ -8,17 +8,7 @@ with trials as (
 ),
 
 asked as (
-    select
-        study,
-        vignette,
-        llm,
-        technique,
-        question,
-        direction,
-        anchor_value,
-        prompt_hash,
-        count(*) as n
-    from trials
+    select study, vignette, llm, technique, question, direction, anchor_value, prompt_hash, count(*) as n from trials
     group by all
 ),
 
@@ -71,13 +61,7 @@ voices as (
 ),
 
 votes as (
-    select
-        study,
-        prompt_hash,
-        about,
-        said,
-        count(*) filter (where is_heard) as n_llms,
-        any_value(n_asking) as n_asking
+    select study, prompt_hash, about, said, count(*) filter (where is_heard) as n_llms, any_value(n_asking) as n_asking
     from voices
     group by all
 ),

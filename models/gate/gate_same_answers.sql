@@ -37,13 +37,7 @@ answers as (
 ),
 
 fives as (
-    select
-        {{ cell }},
-        nth,
-        is_new,
-        asked_at,
-        hash(list(number) over five) as said,
-        sum(nats) over five as nats
+    select {{ cell }}, nth, is_new, asked_at, hash(list(number) over five) as said, sum(nats) over five as nats
     from answers
     window five as (partition by {{ cell }} order by nth rows between current row and 4 following)
     qualify count(*) over five = 5 and min(number) over five < max(number) over five
