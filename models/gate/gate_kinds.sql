@@ -31,8 +31,8 @@ kinds as (
         direction in ('low', 'high') as is_anchored,
         case when is_anchored and baseline > 0 then round(anchor_value / baseline / 0.05) * 0.05 end as anchor_at,
         struct_pack(
-            study, vignette, llm, technique, direction, version := coalesce(technique_versions[technique], 1), arm, role,
-            item_of_anchors
+            study, vignette, llm, technique, direction, version := coalesce(technique_versions[technique], 1), arm,
+            role, item_of_anchors
         ) as in_cell
     from grouped
     inner join batches using (batch_id, study, vignette)
