@@ -5,11 +5,7 @@
 {% set of_llm = 'study, vignette, llm' %}
 {% set of_cell = 'anchored_cell, item, temperature' %}
 {% set run = 'coalesce(replicate, row_number() over (partition by ' ~ of_cell ~ ' order by asked_at) - 1)' %}
-with settings as (
-    select fewest, change_z, change_most from {{ source('gate', 'settings') }}
-),
-
-trials as not materialized (
+with trials as not materialized (
     select * from {{ ref('gate_trials') }}
     where
         {{ is_countable() }} and is_new
@@ -68,7 +64,7 @@ changed as (
         ) as chi_square,
         (cbrt(chi_square / n_cells) - 1 + 2 / (9 * n_cells)) / sqrt(2 / (9 * n_cells)) as z
     from split
-    cross join settings
+    cross join {{ source('gate', 'settings') }}
     where early['n'] between fewest and n - fewest
     group by {{ of_llm }}, from_run
     having z > any_value(change_z)
@@ -77,17 +73,16 @@ changed as (
 
 late as (
     select *, {{ run }} as run from trials
-    semi join changed using ({{ of_llm }})
+    inner join changed using ({{ of_llm }})
+    qualify run >= from_run
 )
 
 select
-    late.trial_id,
-    late.batch_id,
-    late.study,
+    trial_id,
+    batch_id,
+    study,
     concat(
         'from run ', from_run, ' (' || (min(asked_at) over (partition by {{ of_llm }}))::varchar || ')',
         ' on the answers of ', llm, ' are others than before, by ', round(z, 1), ' standard errors'
     ) as detail
 from late
-inner join changed using ({{ of_llm }})
-where run >= from_run

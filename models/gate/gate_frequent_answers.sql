@@ -1,10 +1,6 @@
 -- One row per audited cell and anchor value: whether the anchor, numbers of the case text, or numbers of at most 1 are
 -- suspiciously frequent among its answers, against the LLM's other answers.
-with settings as (
-    select fewest, excess, excess_se from {{ source('gate', 'settings') }}
-),
-
-answers as not materialized (
+with answers as not materialized (
     select *, struct_pack(study, vignette, llm, of_item) as asked from {{ ref('gate_trials') }}
     where {{ is_countable() }}
 ),
@@ -72,7 +68,7 @@ select
     {% endfor %}
     coalesce(n_ones > 0 and usual_number > 5, false) as has_ones
 from cells
-cross join settings
+cross join {{ source('gate', 'settings') }}
 left join others using (anchored_cell)
 left join usual using (asked)
 where n >= fewest

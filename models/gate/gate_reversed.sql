@@ -2,18 +2,14 @@
 -- techniques that tell, by the correlation of answer and direction, where those of others do not: a finding may look
 -- like that, and so do labels that are exchanged.
 {% set of_llm = 'study, vignette, llm' %}
-with settings as (
-    select fewest, reversed_z, reversed_share, reversed_least from {{ source('gate', 'settings') }}
-),
-
-trials as not materialized (
+with trials as not materialized (
     select * from {{ ref('gate_trials') }}
     where is_anchored and is_archive
 ),
 
 techniques as (
     select {{ of_llm }}, technique, corr(number, if(direction = 'high', 1, 0)) as pull from trials
-    cross join settings
+    cross join {{ source('gate', 'settings') }}
     where {{ is_countable() }}
     group by all
     having count(*) >= 2 * any_value(fewest) and abs(pull) * sqrt(count(*) - 1) > any_value(reversed_z)
@@ -26,7 +22,7 @@ llms as (
 
 reversed as (
     select * from llms
-    cross join settings
+    cross join {{ source('gate', 'settings') }}
     window of_vignette as (partition by study, vignette)
     qualify
         n_reversed >= reversed_least and n_reversed >= reversed_share * n_told
