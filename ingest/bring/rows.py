@@ -28,6 +28,7 @@ KINDS_OF_COLUMNS = {
 DIRECTIONS = ("none", "low", "high")
 
 # Over `lines`, what a mapping yields, each column a text; what no row has a column for is null. A text is read once.
+# What a paradigm that is not known here has for labels nobody knows: they are kept as texts.
 READ_TRIALS = """
 with told as (
     select
@@ -36,8 +37,7 @@ with told as (
         coalesce(
             of_paradigms.answer_kind,
             case
-                when choice is not null then 'choice'
-                when label is not null then 'label'
+                when choice is not null and option_order is not null then 'choice'
                 when {has_number} or of_paradigm = {anchoring} then 'number'
                 else 'text'
             end

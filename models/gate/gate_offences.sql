@@ -45,7 +45,8 @@
         || if(anchor_by_protocol is null, 'most of its cell have ', 'by the protocol its LLM gets ') || usual_anchor"),
     ('baseline_with_anchor', "direction = 'none' and arm is null and anchor_value is not null",
         "'called unanchored, with the anchor ' || anchor_value"),
-    ('other_prompt', "not coalesce(is_another_question, false) and prompt_hash != usual_prompt",
+    ('other_prompt', "not coalesce(is_another_question, false) and prompt_hash != usual_prompt
+        and (item_of_anchors is not null or item is null or source != 'recorded')",
         "'prompt ' || prompt_hash || '; most of its cell have ' || usual_prompt"),
     ('in_the_future', "greatest(asked_at, finished_at) > loaded_at + to_seconds(late_s)",
         "concat('asked at ', asked_at, ' and loaded at ', loaded_at)"),

@@ -13,6 +13,7 @@ import pytest
 
 from ingest.bring import mapping
 from ingest.bring.columns import FILENAME, KNOWN
+from ingest.gate.audit import audit
 from ingest.run import main
 from ingest.warehouse import ROOT
 
@@ -479,6 +480,28 @@ def test_a_choice_is_read_as_the_paradigm_says_and_its_statement_lands_with_it(b
     ]  # fmt: skip
     assert query("select paradigm, measure, answer_kind from raw.paradigms") == [("framing", "chose_sure", "choice")]
     assert query("select arm, arm_b from raw.paradigm_contrasts") == [("gain", "loss")]
+
+
+@pytest.mark.parametrize("column", ["choice", "label"])
+def test_what_answers_a_paradigm_that_nobody_knows_here_is_kept_as_a_text_and_passes_the_gate(bring, query, column):
+    lines = [f"a/b,mine,drinks,cold,{said}" for said in ("tea", "milk") * 12]
+    assert bring("\n".join([f"llm,paradigm,vignette,arm,{column}", *lines])) == 0
+    assert query("select distinct answer_kind, response_text from raw.trials order by all") == [
+        ("text", "milk"), ("text", "tea"),
+    ]  # fmt: skip
+    assert [verdict.verdict for verdict in audit()] != ["failed"]
+
+
+def test_prompts_that_differ_by_the_item_that_is_put_in_are_no_other_version_of_it(bring, query):
+    lines = [
+        f"a/b,sunk_cost,repairs,{arm},item-{n},stop,What of {n} after {arm}?"
+        for arm in ("nothing_spent", "much_spent")
+        for n in range(12)
+        for _ in range(3)
+    ]
+    assert bring("\n".join(["llm,paradigm,vignette,arm,item,choice,prompt", *lines])) == 0
+    audit()
+    assert query("select count(*) from raw.flagged_trials where severity = 'quarantined'") == [(0,)]
 
 
 def test_what_an_answer_took_is_a_call(bring, query):
