@@ -187,7 +187,7 @@
 {% macro read__years() -%} years?|yrs?|jahr(?:en?)?|ans|años?|年 {%- endmacro %}
 {% macro read__months() -%} months?|mos?|monate?n?|mois|mes|meses {%- endmacro %}
 {% macro read__shorter_times() -%} days?|weeks?|hours?|minutes?|tagen?|jours?|días? {%- endmacro %}
-{% macro read__currencies() -%} dollars?|usd|euros?|dólares|pesos {%- endmacro %}
+{% macro read__currencies() -%} dollars?|usd|euros?|eur|gbp|dólares|pesos {%- endmacro %}
 {% macro read__chinese_units() -%} 个月|個月|年|分|天|[千万]?(?:美元|元)|[千万] {%- endmacro %}
 
 
@@ -246,7 +246,8 @@
         when regexp_full_match({{ word }}, '{{ read__thousand() }}|千.*') then {{ number }} * 1000
         when starts_with({{ word }}, '万') then {{ number }} * 10000
         when {{ unit }} = 'months' and regexp_full_match({{ word }}, '{{ read__years() }}') then {{ number }} * 12
-        when {{ word }} != 'm' and regexp_full_match({{ word }}, '{{ read__million() }}') then {{ number }} * 1000000
+        when {{ word }} = 'm' and {{ read__kind_of_unit(unit) }} != 'money' then {{ number }}
+        when regexp_full_match({{ word }}, '{{ read__million() }}') then {{ number }} * 1000000
         else {{ number }}
     end
 {%- endmacro %}
@@ -314,8 +315,8 @@
         when {{ is_revised }} or {{ read__say_the_same(numbers) }} then {{ numbers }}[-1]
         {%- if unit is not none %}
         else coalesce(
-            {{ read__only_one(numbers, "one['kind'] in ('', " ~ read__kind_of_unit(unit) ~ ')') }},
-            {{ read__only_one(numbers, "one['kind'] = " ~ read__kind_of_unit(unit)) }},
+            {{ read__only_one(numbers, "one['kind'] = '' or " ~ read__is_of_unit(unit)) }},
+            {{ read__only_one(numbers, read__is_of_unit(unit)) }},
             {{ more_than_one }}
         )
         {%- else %}
@@ -349,10 +350,15 @@
         when regexp_matches({{ said }}, '(?i)(?:{{ read__shorter_times() }}|天)\PL*$') then 'short time'
         when regexp_matches({{ said }}, '(?i)(?:%|percent|prozent)$') then 'percent'
         when regexp_matches({{ said }}, '(?i)(?:points?|pts?|punkten?|puntos|分)$') then 'score'
-        when regexp_matches({{ said }}, '(?i)[$€£元]|usd|eur|(?:{{ read__thousand() }}|{{ read__currencies() }}|{{ read__million() }}|[千万])$')
-            then 'money'
+        when regexp_matches({{ said }}, '(?i)[$€£元]|usd|eur|gbp|(?:{{ read__currencies() }})$') then 'money'
+        when regexp_matches({{ said }}, '(?i)\d m$') then 'length'
+        when regexp_matches({{ said }}, '(?i)(?:{{ read__thousand() }}|{{ read__million() }}|[千万])$') then 'large'
         else ''
     end
+{%- endmacro %}
+{# A number that ends in `million` may be one of anything that is counted. #}
+{% macro read__is_of_unit(unit) -%}
+    (one['kind'] = {{ read__kind_of_unit(unit) }} or one['kind'] = 'large' and {{ read__kind_of_unit(unit) }} in ('', 'money'))
 {%- endmacro %}
 {% macro read__kind_of_unit(unit) -%}
     case

@@ -236,6 +236,20 @@ EXAMPLES = {
 }
 
 EXAMPLES_IN_UNITS = {
+    "EUR": {
+        "The flat has 31 m². A fair rent is 850 EUR.": 850,
+        "850 EUR for 31 m²": 850,
+        "The wall is 2 m high. Cost: 850 EUR": 850,
+        "The flat has 31 square metres. A fair rent is 850 EUR.": 850,
+        "5 M EUR": 5_000_000,
+        "$1.2M": 1_200_000,
+        "I would pay $1.2 million": 1_200_000,
+    },
+    "people": {
+        "8 million, by the census of 2020": 8_000_000,
+        "about 8 million": 8_000_000,
+        "2.7 million in the city, 9.5 million around it, as of 2020": "ambiguous",
+    },
     "thousand USD": {
         "115": 115,
         "$115": 115,
@@ -281,7 +295,7 @@ EXAMPLES_IN_UNITS = {
         "115K": 115000,
         "115,000": 115000,
         "115 000": 115000,
-        "$1.2M": 1.2,
+        "$1.2M": 1200000,
         "$1.2 million": 1200000,
         "115 thousand": 115000,
         "110-120k": 115000,
