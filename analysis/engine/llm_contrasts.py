@@ -57,7 +57,7 @@ def differences(loss, usable, baseline_variance, n_baseline):
         common = _in_common(usable)
         weights = common / common.sum(axis=-1, keepdims=True)
         variance = loss.variance + loss.slope**2 * baseline_variance
-        fewest = np.where(usable, np.minimum(loss.df, n_baseline - 1), np.inf)
+        fewest = np.where(usable, np.fmin(loss.df, n_baseline - 1), np.inf)  # no noise, no degrees of freedom
 
         def over_vignettes(values, combine, power=1):
             known = np.where(usable, values, 0.0)
