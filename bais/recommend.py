@@ -5,7 +5,7 @@ import click
 from analysis.words import codes
 from analysis.words.advice import advise, in_brief, why
 from analysis.words.changes import counted
-from analysis.words.headlines import other_biases, sentences_on_unread
+from analysis.words.headlines import SIMULATED, other_biases, sentences_on_unread
 from analysis.words.shortfalls import sentences as sentences_on_shortfalls
 from bais.evidence import evidence_on, shortfalls_in_short
 from bais.gains import say_biases, say_gains, say_goals, say_places
@@ -191,10 +191,15 @@ def _in_full(evidence, place, goals, sentences, others):
 
 
 def _say_each_domain(warehouse, places, llm, goal):
-    """Say what helps in each domain in one table; simulated domains come where no LLM was asked."""
+    """Say what helps in each domain in one table, and name the simulated ones, which come where no LLM was asked."""
+    real = [place for place in places if not place["is_simulated"]]
+    left_out = [printable(place["domain"]) for place in places if real and place["is_simulated"]]
+    places = real or places
     evidences = [evidence_on(warehouse, place, llm, goal, in_full=False) for place in places]
     say_places(evidences, goal)
     studies = {place["study"]: place["paradigm"] for place in places}
     say_each(text for of_study in studies.items() for text in shortfalls_in_short(warehouse, *of_study))
     say_each(sentences_on_unread([row for row in unread_lines(warehouse) if row["study"] in studies]))
+    if left_out:
+        say(f"{SIMULATED} in {', '.join(left_out)}: `--domain {left_out[0]}`.")
     say(f"`--domain {printable(places[0]['domain'])}` says more, with `--why` why; `bais words`: what words mean.")

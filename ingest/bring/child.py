@@ -28,7 +28,9 @@ ROWS_AT_A_TIME = 50_000
 LONGEST_ROW = 8 << 20  # of a CSV file: its buffers grow with it
 UNCLEAN = 3
 IN = "__file_of_row"  # what no column of anybody's is called
-REJECTED = re.compile(r"CSV Error on Line|Invalid unicode|not utf-8", re.IGNORECASE)
+REJECTED = re.compile(
+    r"CSV Error on Line|state machine reached an invalid state|Invalid unicode|not utf-8", re.IGNORECASE
+)
 OUT_OF_MEMORY = (duckdb.OutOfMemoryException, MemoryError)
 # how far a structure of JSON is taken apart: what has more keys than this holds data in its keys
 MOST_KEYS = 200

@@ -35,6 +35,7 @@ from ingest.warehouse import ROOT, UserError, printable, sha256_of
 NEW = "new"
 THREADS = min(os.cpu_count() or 1, 4)  # each has buffers, and what comes after has the work
 ROWS_A_SECOND = 5_000  # that take no time of it, since they have to be landed meanwhile
+CANNOT_BE_READ = "{} holds CSV that cannot be read even line by line"
 NOT_A_NAME = re.compile(r"[^a-z0-9._-]+")
 
 
@@ -245,7 +246,7 @@ class Mapping:
                 return
             except Unclean:
                 if attempt or self.names:
-                    raise UserError(f"{self.name} holds CSV that cannot be read even line by line") from None
+                    raise UserError(CANNOT_BE_READ.format(self.name)) from None
                 self.tables.clean()
 
     def describe_tables(self) -> dict[str, list]:
@@ -253,10 +254,11 @@ class Mapping:
         for _ in range(2):
             try:
                 with self._child({"name": self.name, "looks": True}) as child:
-                    return json.loads(child.process.stdout.read())
+                    described = child.process.stdout.read()
+                return json.loads(described)
             except Unclean:
                 self.tables.clean()
-        return {}
+        raise UserError(CANNOT_BE_READ.format(self.name))
 
     def _stream(self, spec):
         with self._child(spec) as child:

@@ -79,7 +79,8 @@ class Tables:
             part["has_whole"] = False
 
     def clean(self) -> None:
-        """Have lines of CSV files set apart that are none, and the others read from a copy."""
+        """Set lines of CSV apart that are none, and read the others from a copy; a file beside has to be mended."""
+        beside = [part for table in self.tables if table["is_beside"] for part in table["parts"]]
         for part in self.csv:
             folder = self.scratch / f"clean-{next(self.n_copies)}"
             for place, path in enumerate(part["paths"]):
@@ -87,8 +88,10 @@ class Tables:
                 target = folder / called
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with _sentences():
-                    bad = clean_csv(Path(path), target, printable(called))
-                    self.rejected += [Line(called, *line) for line in bad]
+                    bad = [Line(called, *line) for line in clean_csv(Path(path), target, printable(called))]
+                if bad and any(part is other for other in beside):
+                    raise UserError(f"--with {printable(called)}:{bad[0].number}: {printable(bad[0].reason)}: mend it")
+                self.rejected += bad
                 part["paths"][place] = str(target)
             part["folder"] = str(folder)
             part["delimiter"] = ","

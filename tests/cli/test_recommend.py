@@ -10,6 +10,7 @@ import pytest
 from analysis.words.advice import Evidence, advise, notes, of_few, why
 from analysis.words.codes import GOALS as GOALS_IN_WORDS
 from analysis.words.codes import in_words, leading_first, probability
+from bais import recommend as recommend_module
 from bais.gains import draw
 from bais.main import main
 from tests.tools.contracts import insert, make_tables
@@ -699,6 +700,29 @@ def test_the_version_that_claims_are_about_does_not_answer(warehouse, ask, refus
         made.execute("insert into marts.trials from marts.trials where study = 'real@v1'")
     assert ask("--domain", "split") == before
     golden(refused("--domain", "split", "--study", "real@v1"), "real@v1")
+
+
+def test_a_domain_of_simulated_respondents_is_named_and_told_beside_no_llms(monkeypatch, capsys):
+    places = [
+        {"domain": domain, "is_simulated": is_simulated, "study": "s", "paradigm": "anchoring"}
+        for domain, is_simulated in (("housing", True), ("salary", False))
+    ]
+    told = []
+    for name, stand_in in {
+        "evidence_on": lambda warehouse, place, *_, **__: place["domain"],
+        "say_places": lambda evidences, goal: told.append(evidences),
+        "shortfalls_in_short": lambda *_: [],
+        "unread_lines": lambda *_: [],
+    }.items():
+        monkeypatch.setattr(recommend_module, name, stand_in)
+    recommend_module._say_each_domain(None, places, None, None)
+    recommend_module._say_each_domain(None, places[:1], None, None)
+    assert told == [["salary"], ["housing"]]
+    assert capsys.readouterr().out.splitlines() == [
+        "SIMULATED respondents, no LLM was asked in housing: `--domain housing`.",
+        "`--domain salary` says more, with `--why` why; `bais words`: what words mean.",
+        "`--domain housing` says more, with `--why` why; `bais words`: what words mean.",
+    ]
 
 
 @pytest.mark.parametrize("chosen", [["--domain", "split", "--study", "pretended"], ["--domain", "invented"]])

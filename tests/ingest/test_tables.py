@@ -343,6 +343,23 @@ def test_what_is_no_line_of_csv_is_set_apart_with_its_number_and_the_others_land
     )
 
 
+def test_one_line_that_is_none_keeps_no_other_from_being_read(bring, query):
+    lines = [f"a/b,theft,5,{n}" for n in range(600)]
+    content = "\n".join(["model,scene,anchor,answer", *lines[:300], "a/b,theft,5,7,one,more", *lines[300:]])
+    assert bring(content, None, "--map", "new") == 0
+    assert bring(content, MAP) == 3
+    assert query("select line_number from raw.quarantined_lines") == [(302,)]
+    assert query("select count(*) from raw.trials") == [(600,)]
+
+
+def test_a_line_that_is_none_in_a_file_beside_is_told_with_its_number(refused, archive):
+    (archive.parent / "models.csv").write_text("model,llm\na/b,x/y\nc/d,e,f\n")
+    more = ("--with", f"models={archive.parent / 'models.csv'}")
+    assert "--with models.csv:3: " in refused(
+        FOREIGN, MAP.replace("from source", "from source join models using (model)"), *more
+    )
+
+
 def test_what_is_no_record_of_json_is_set_apart_with_its_number_and_the_others_land(bring, query, capsys):
     lines = [
         b"\xef\xbb\xbf" + json.dumps(row(1)).encode(),
