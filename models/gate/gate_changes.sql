@@ -5,7 +5,11 @@
 {% set of_llm = 'study, vignette, llm' %}
 {% set of_cell = 'anchored_cell, item, temperature' %}
 {% set run = 'coalesce(replicate, row_number() over (partition by ' ~ of_cell ~ ' order by asked_at) - 1)' %}
-with trials as not materialized (
+with settings as (
+    select fewest, change_z, change_most from {{ source('gate', 'settings') }}
+),
+
+trials as not materialized (
     select * from {{ ref('gate_trials') }}
     where
         {{ is_countable() }} and is_new
@@ -64,7 +68,7 @@ changed as (
         ) as chi_square,
         (cbrt(chi_square / n_cells) - 1 + 2 / (9 * n_cells)) / sqrt(2 / (9 * n_cells)) as z
     from split
-    cross join {{ source('gate', 'settings') }}
+    cross join settings
     where early['n'] between fewest and n - fewest
     group by {{ of_llm }}, from_run
     having z > any_value(change_z)
@@ -73,16 +77,17 @@ changed as (
 
 late as (
     select *, {{ run }} as run from trials
-    inner join changed using ({{ of_llm }})
-    qualify run >= from_run
+    semi join changed using ({{ of_llm }})
 )
 
 select
-    trial_id,
-    batch_id,
-    study,
+    late.trial_id,
+    late.batch_id,
+    late.study,
     concat(
         'from run ', from_run, ' (' || (min(asked_at) over (partition by {{ of_llm }}))::varchar || ')',
         ' on the answers of ', llm, ' are others than before, by ', round(z, 1), ' standard errors'
     ) as detail
 from late
+inner join changed using ({{ of_llm }})
+where run >= from_run

@@ -1,6 +1,10 @@
 -- One row per audited cell and anchor value: whether the anchor, numbers of the case text, or numbers of at most 1 are
 -- suspiciously frequent among its answers, against the LLM's other answers.
-with answers as not materialized (
+with settings as (
+    select fewest, excess, excess_se from {{ source('gate', 'settings') }}
+),
+
+answers as not materialized (
     select *, struct_pack(study, vignette, llm, of_item) as asked from {{ ref('gate_trials') }}
     where {{ is_countable() }}
 ),
@@ -68,7 +72,7 @@ select
     {% endfor %}
     coalesce(n_ones > 0 and usual_number > 5, false) as has_ones
 from cells
-cross join {{ source('gate', 'settings') }}
+cross join settings
 left join others using (anchored_cell)
 left join usual using (asked)
 where n >= fewest

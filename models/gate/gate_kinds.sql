@@ -1,15 +1,21 @@
 -- One row per kind of trial that an audit looks at: what the `n` trials of the kind share, what their batch declares,
 -- the LLM's own baseline, and what is usual in the cell. Cells are numbered in their order.
-with grouped as (
+with settings as (
+    select baseline_share from {{ source('gate', 'settings') }}
+),
+
+grouped as (
     select
         kind,
         count(*) as n,
-        any_value(columns([
+        {% for column in [
             'batch_id', 'study', 'vignette', 'domain', 'valid_min', 'valid_max', 'llm', 'llm_recorded', 'llm_returned',
             'technique', 'anchor_value', 'anchor_baseline', 'anchor_n_trials', 'arm', 'role', 'source', 'phase',
             'paradigm', 'answer_kind', 'temperature', 'prompt_hash', 'status', 'note_read', 'is_quarantined',
-            'item_of_anchors'
-        ])),
+            'item_of_anchors',
+        ] %}
+        any_value({{ column }}) as {{ column }},
+        {% endfor %}
         any_value(anchor_direction) as direction,
         coalesce(any_value(item_of_anchors), '') as of_item
     from {{ ref('gate_treated') }}
@@ -18,6 +24,10 @@ with grouped as (
 
 baselines as (
     select * exclude (item), coalesce(item, '') as of_item from {{ ref('int_baselines_read') }}
+),
+
+answers as (
+    select kind, number from {{ ref('gate_answers') }}
 ),
 
 batches as (
@@ -31,8 +41,15 @@ kinds as (
         direction in ('low', 'high') as is_anchored,
         case when is_anchored and baseline > 0 then round(anchor_value / baseline / 0.05) * 0.05 end as anchor_at,
         struct_pack(
-            study, vignette, llm, technique, direction, version := coalesce(technique_versions[technique], 1), arm,
-            role, item_of_anchors
+            study,
+            vignette,
+            llm,
+            technique,
+            direction,
+            version := coalesce(technique_versions[technique], 1),
+            arm,
+            role,
+            item_of_anchors
         ) as in_cell
     from grouped
     inner join batches using (batch_id, study, vignette)
@@ -58,7 +75,7 @@ weighed as (
         abs(anchor_value - by_rule * baseline) as off,
         off > baseline_share * by_rule * baseline as is_off
     from numbered
-    cross join {{ source('gate', 'settings') }}
+    cross join settings
     where not is_quarantined
 ),
 
@@ -74,7 +91,7 @@ most_frequent as (
 ),
 
 usual_numbers as (
-    select numbered.cell, median(answers.number) as usual_number from {{ ref('gate_answers') }} as answers
+    select numbered.cell, median(answers.number) as usual_number from answers
     inner join numbered using (kind)
     where numbered.status = 'answered' and not numbered.is_quarantined
     group by all

@@ -3,7 +3,11 @@
 -- is taken off. Of two that differ the one is wrong that is also far beyond its own anchors and, of a cell, far from
 -- its own other cells: who follows an anchor is not. Where the distance is a factor between units it is another unit,
 -- else unexplained.
-with answers as (
+with settings as (
+    select * from {{ source('gate', 'settings') }}
+),
+
+answers as (
     select * from {{ ref('gate_asked') }}
     where number is not null and direction is not null
 ),
@@ -20,9 +24,9 @@ cells as (
         ln(median(number)) as level,
         ln(median(case when anchor_value > 0 then number / anchor_value end)) as from_anchor
     from answers
-    cross join {{ source('gate', 'settings') }}
+    cross join settings
     group by all
-    having count(*) >= any_value(fewest) and median(number) > 0
+    having count(*) >= any_value(settings.fewest) and median(number) > 0
 ),
 
 compared as (
@@ -54,7 +58,7 @@ llms as (
 
 far_llms as (
     select *, llm_above as above from llms
-    cross join {{ source('gate', 'settings') }}
+    cross join settings
     window of_vignette as (partition by study, vignette)
     qualify
         -- the median of a few is moved by the one that is wrong
@@ -75,7 +79,7 @@ residuals as (
 
 far as (
     select study, vignette, llm, technique, direction, temperature, item, above, is_told from residuals
-    cross join {{ source('gate', 'settings') }}
+    cross join settings
     qualify
         abs(above) > greatest(
             if(is_told, 1, few_llms) * level_least,
@@ -100,7 +104,7 @@ explained as (
         list_transform(units, lambda unit: concat(if(above < 0, '1/', ''), format('{:g}', unit::double))) as factors,
         len(units) > 0 as is_unit
     from far
-    cross join {{ source('gate', 'settings') }}
+    cross join settings
 )
 
 select

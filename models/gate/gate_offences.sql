@@ -74,28 +74,62 @@
     ('drift', "z is not null",
         "'a mean of ' || round(mean_new, 2) || ' after ' || round(mean_old, 2) || ', z ' || round(z, 1)"),
 ] %}
-with batches as (
+with settings as (
+    select * from {{ source('gate', 'settings') }}
+),
+
+batches as (
     select batch_id, models, techniques, case_numbers from {{ ref('gate_batches') }}
+),
+
+lines as (
+    select * from {{ ref('gate_lines') }}
+),
+
+copies as (
+    select * from {{ ref('gate_copies') }}
+),
+
+frequent_answers as (
+    select * from {{ ref('gate_frequent_answers') }}
 ),
 
 kinds as (
     select * from {{ ref('gate_kinds') }}
 ),
 
--- what is wrong with an LLM or a cell of it, and what its prompts tell
-told_together as (
+culprits as (
     select * from {{ source('gate', 'culprits') }}
-    {% for reason, model in {
-        'changed_midway': 'gate_changes', 'same_answers': 'gate_same_answers', 'reversed': 'gate_reversed',
-        'cut_off': 'gate_cut',
-    }.items() %}
-    union all by name
-    select *, '{{ reason }}' as reason from {{ ref(model) }}
-    {% endfor %}
+),
+
+patterns as (
+    select * from {{ ref('gate_patterns') }}
 ),
 
 known_llms as (
     select llm from {{ ref('llms') }}
+),
+
+paradigms as (
+    select study, paradigm, any_value(pairing) as pairing from {{ ref('stg_paradigms') }}
+    group by all
+),
+
+context_windows as (
+    select llm, tokens as window_tokens from {{ ref('context_windows') }}
+),
+
+calls as (
+    select
+        trial_id,
+        tokens_in,
+        coalesce(
+            try_cast(parameters ->> '$.max_completion_tokens' as bigint),
+            try_cast(parameters ->> '$.max_tokens' as bigint),
+            tokens_out,
+            0
+        ) as tokens_allowed
+    from {{ ref('stg_calls') }}
 ),
 
 known_techniques as (
@@ -173,21 +207,11 @@ other_models as (
 
 -- of each trial the longest call, where it is known how long one may be
 longest_calls as (
-    select
-        trials.trial_id,
-        any_value(context_windows.tokens) as window_tokens,
-        max(
-            calls.tokens_in + coalesce(
-                try_cast(calls.parameters ->> '$.max_completion_tokens' as bigint),
-                try_cast(calls.parameters ->> '$.max_tokens' as bigint),
-                calls.tokens_out,
-                0
-            )
-        ) as tokens_of_call
+    select trial_id, any_value(window_tokens) as window_tokens, max(tokens_in + tokens_allowed) as tokens_of_call
     from trials
-    inner join {{ ref('context_windows') }} as context_windows using (llm)
-    inner join {{ ref('stg_calls') }} as calls using (trial_id)
-    where trials.is_new
+    inner join context_windows using (llm)
+    inner join calls using (trial_id)
+    where is_new
     group by all
 ),
 
@@ -198,15 +222,15 @@ blamed as (
         bool_or(reason = 'another_question') as is_another_question,
         bool_or(reason = 'another_unit') as is_another_unit,
         bool_or(reason = 'another_unit' and is_of_llm) as is_of_llm
-    from told_together
+    from culprits
     group by trial_id
 ),
 
 -- whose baseline may be another than the one that its anchors were made of
 unsteady_llms as (
     select distinct trials.study, trials.vignette, trials.llm, true as is_unsteady from trials
-    inner join told_together using (trial_id)
-    where told_together.reason in ('changed_midway', 'cut_off')
+    inner join patterns using (trial_id)
+    where patterns.reason in ('changed_midway', 'cut_off')
 ),
 
 arms as (
@@ -215,38 +239,47 @@ arms as (
 ),
 
 -- items that an LLM answered in some arms of a comparison and not in all of them
-unpaired as (
-    select unnest(list(trial_id)) as trial_id, any_value(n_arms) - count(distinct arm) as n_lacking from trials
+answered_arms as (
+    select
+        struct_pack(study, vignette, llm, technique, temperature, item, replicate) as answered_item,
+        any_value(n_arms) - count(distinct arm) as n_lacking,
+        list(trial_id) as trial_ids
+    from trials
     inner join arms using (study, vignette, technique)
-    where
-        status = 'answered' and role is null
-        and (study, paradigm) in (
-            select (study, paradigm) from {{ ref('stg_paradigms') }}
-            where pairing = 'item'
-        )
-    group by study, vignette, llm, technique, temperature, item, replicate
-    having n_lacking > 0
+    inner join paradigms using (study, paradigm)
+    where pairing = 'item' and status = 'answered' and role is null
+    group by all
 ),
 
--- means that differ by more than chance (rounding alone has a variance of 1/12) and a share of the earlier one
-drifts as (
+unpaired as (
+    select unnest(trial_ids) as trial_id, n_lacking from answered_arms
+    where n_lacking > 0
+),
+
+means as (
     select
         cell,
         count(*) filter (where is_new) as n_new,
         count(*) filter (where not is_new) as n_old,
         avg(number) filter (where is_new) as mean_new,
         avg(number) filter (where not is_new) as mean_old,
-        greatest(var_samp(number) filter (where is_new), var_samp(number) filter (where not is_new), 1 / 12.0)
-            as variance,
-        abs(mean_new - mean_old) as difference,
-        difference / sqrt(variance * (1 / n_new + 1 / n_old)) as z
+        coalesce(var_samp(number) filter (where is_new), 0) as variance_new,
+        coalesce(var_samp(number) filter (where not is_new), 0) as variance_old
     from trials
-    cross join {{ source('gate', 'settings') }}
     where {{ is_countable() }}
-    group by cell
-    having
-        least(n_new, n_old) >= any_value(fewest) and z > any_value(drift_z)
-        and difference > any_value(drift_share) * abs(mean_old)
+    group by all
+),
+
+-- means that differ by more than chance (rounding alone has a variance of 1/12) and a share of the earlier one
+drifts as (
+    select
+        cell,
+        mean_new,
+        mean_old,
+        abs(mean_new - mean_old) / sqrt(greatest(variance_new, variance_old, 1 / 12.0) * (1 / n_new + 1 / n_old)) as z
+    from means
+    cross join settings
+    where n_new >= fewest and n_old >= fewest and z > drift_z and abs(mean_new - mean_old) > drift_share * abs(mean_old)
 ),
 
 wrong as (
@@ -277,13 +310,13 @@ wrong as (
         other_model,
         duplicate
     from trials
-    cross join {{ source('gate', 'settings') }}
+    cross join settings
     inner join batches using (batch_id)
     left join usual_anchors using (study, vignette, direction)
     left join other_models using (kind)
-    left join {{ ref('gate_copies') }} using (trial_id)
-    left join {{ ref('gate_lines') }} using (trial_id)
-    left join {{ ref('gate_frequent_answers') }} using (anchored_cell)
+    left join copies using (trial_id)
+    left join lines using (trial_id)
+    left join frequent_answers using (anchored_cell)
     left join drifts using (cell)
     left join unpaired using (trial_id)
     left join longest_calls using (trial_id)
@@ -295,6 +328,12 @@ wrong as (
 found as (
     select *, coalesce(*columns(* exclude (trial_id, batch_id, study, cell, is_new))) as first_detail from wrong
     where first_detail is not null
+),
+
+found_elsewhere as (
+    select * exclude (is_of_llm) from culprits
+    union all by name
+    select * from patterns
 )
 
 -- which of two anchors is the other one must not depend on which was loaded first
@@ -302,5 +341,5 @@ select trial_id, batch_id, study, cell, reason, detail from found
 unpivot (detail for reason in (columns(* exclude (trial_id, batch_id, study, cell, is_new, first_detail))))
 where is_new or reason = 'other_anchor'
 union all by name
-select told_together.* exclude (is_of_llm), trials.cell from told_together
+select found_elsewhere.*, trials.cell from found_elsewhere
 inner join trials using (trial_id)

@@ -7,8 +7,27 @@ with trials as (
     where prompt_hash is not null
 ),
 
+settings as (
+    select fewest, voice_share from {{ source('gate', 'settings') }}
+),
+
+prompts as (
+    select * from {{ source('raw', 'prompts') }}
+    where prompt_kind = 'message'
+),
+
 asked as (
-    select study, vignette, llm, technique, question, direction, anchor_value, prompt_hash, count(*) as n from trials
+    select
+        study,
+        vignette,
+        llm,
+        technique,
+        question,
+        direction,
+        anchor_value,
+        prompt_hash,
+        count(*) as n
+    from trials
     group by all
 ),
 
@@ -25,7 +44,7 @@ directions as (
         case when sum(n) >= any_value(fewest) then arg_max(direction, n) end as usual_direction,
         count(distinct usual_direction) over (partition by study, vignette, llm, technique) as n_apart
     from asked
-    cross join {{ source('gate', 'settings') }}
+    cross join settings
     where direction in ('low', 'high')
     group by study, vignette, llm, technique, prompt_hash
 ),
@@ -56,12 +75,18 @@ voices as (
         from claims
         group by study, prompt_hash, llm, about, said
     ) as counted
-    cross join {{ source('gate', 'settings') }}
+    cross join settings
     window of_prompt as (partition by study, prompt_hash, about)
 ),
 
 votes as (
-    select study, prompt_hash, about, said, count(*) filter (where is_heard) as n_llms, any_value(n_asking) as n_asking
+    select
+        study,
+        prompt_hash,
+        about,
+        said,
+        count(*) filter (where is_heard) as n_llms,
+        any_value(n_asking) as n_asking
     from voices
     group by all
 ),
@@ -125,8 +150,7 @@ other_anchors as (
 
 texts as (
     select anchors.*, {{ numbers_in('prompts.text') }} as numbers from anchors
-    inner join {{ source('raw', 'prompts') }} as prompts using (study, prompt_hash)
-    where prompts.prompt_kind = 'message'
+    inner join prompts using (study, prompt_hash)
 ),
 
 shared as (
@@ -134,8 +158,7 @@ shared as (
     group by all
 ),
 
--- a text may write its anchor in words: it is another one where a number stands in its place
-unwritten as (
+written as (
     select
         texts.*,
         list_has_any(
@@ -145,6 +168,11 @@ unwritten as (
             as has_another
     from texts
     inner join shared using (study, vignette)
+),
+
+-- a text may write its anchor in words: it is another one where a number stands in its place
+unwritten as (
+    select * from written
     qualify not is_written and has_another and avg(is_written::int) over (partition by study, vignette) > 0.5
 ),
 

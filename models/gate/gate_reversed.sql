@@ -2,14 +2,18 @@
 -- techniques that tell, by the correlation of answer and direction, where those of others do not: a finding may look
 -- like that, and so do labels that are exchanged.
 {% set of_llm = 'study, vignette, llm' %}
-with trials as not materialized (
+with settings as (
+    select fewest, reversed_z, reversed_share, reversed_least from {{ source('gate', 'settings') }}
+),
+
+trials as not materialized (
     select * from {{ ref('gate_trials') }}
     where is_anchored and is_archive
 ),
 
 techniques as (
     select {{ of_llm }}, technique, corr(number, if(direction = 'high', 1, 0)) as pull from trials
-    cross join {{ source('gate', 'settings') }}
+    cross join settings
     where {{ is_countable() }}
     group by all
     having count(*) >= 2 * any_value(fewest) and abs(pull) * sqrt(count(*) - 1) > any_value(reversed_z)
@@ -22,7 +26,7 @@ llms as (
 
 reversed as (
     select * from llms
-    cross join {{ source('gate', 'settings') }}
+    cross join settings
     window of_vignette as (partition by study, vignette)
     qualify
         n_reversed >= reversed_least and n_reversed >= reversed_share * n_told
