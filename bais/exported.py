@@ -175,7 +175,7 @@ def write_export(warehouse, folder, form, studies, only=None):
     """Write an export into an empty folder, its manifest last; what does not fit into memory waits beside it."""
     warehouse.execute(f"set memory_limit = {quoted(memory_limit(MOST_MEMORY))}")
     warehouse.execute(f"set temp_directory = {quoted(folder.with_name('spill'))}")
-    tables = _tables(warehouse)
+    tables = [table for table in _tables(warehouse) if only is None or _says_its_study(table)]
     exported = [write_table(warehouse, folder, form, table, only) for table in tables]
     dictionary = [table | {"column": column["name"]} | column for table in tables for column in table["columns"]]
     texts = {
@@ -254,13 +254,17 @@ def _in_file(column, form):
     return name
 
 
+def _says_its_study(table):
+    """Whether it is known of which study a row is: of a model of one's own by its column `study` alone."""
+    is_own = table["table"].startswith(f"{OWN_SCHEMA}.")
+    return not is_own or any(column["name"] == "study" for column in table["columns"])
+
+
 def _of_study(table, study):
     """Write the condition that keeps one study's rows."""
     of_study = f"study = {quoted(study)}"
     if any(column["name"] == "study" for column in table["columns"]):
         return of_study
-    if table["table"].startswith(f"{OWN_SCHEMA}."):
-        return "false"  # of a model of one's own that does not say the study of a row, nobody knows it
     batches = f"select batch_id from raw.batches where {of_study}"
     return {
         "marts.claim_checks": f"claim_id in (select claim_id from claims.published_claims where {of_study})",

@@ -191,7 +191,7 @@ def _in_full(evidence, place, goals, sentences, others):
 
 
 def _say_each_domain(warehouse, places, llm, goal):
-    """Say what helps in each domain in one table, and name the simulated ones, which come where no LLM was asked."""
+    """Say what helps in each domain in one table; simulated ones are in it where no LLM was asked, else named below."""
     real = [place for place in places if not place["is_simulated"]]
     left_out = [printable(place["domain"]) for place in places if real and place["is_simulated"]]
     places = real or places
@@ -201,5 +201,5 @@ def _say_each_domain(warehouse, places, llm, goal):
     say_each(text for of_study in studies.items() for text in shortfalls_in_short(warehouse, *of_study))
     say_each(sentences_on_unread([row for row in unread_lines(warehouse) if row["study"] in studies]))
     if left_out:
-        say(f"{SIMULATED} in {', '.join(left_out)}: `--domain {left_out[0]}`.")
+        say(f"{', '.join(left_out)}: {SIMULATED}; `--domain {left_out[0]}` says what they answered.")
     say(f"`--domain {printable(places[0]['domain'])}` says more, with `--why` why; `bais words`: what words mean.")

@@ -26,6 +26,7 @@ from ingest.archives import archive_of, formats
 from ingest.bring.columns import TIMEOUT_S
 from ingest.land.seeds import place_of, seed_rows
 from ingest.warehouse import (
+    MOST_NAMED,
     UserError,
     explain,
     home,
@@ -621,8 +622,9 @@ def render(summary) -> str:
         ("paradigms", summary.unknown_paradigms, None),
     ):
         if unknown:
-            may_be = _technique_meant if what == "techniques" else lambda name: ""
-            named = some([f"{name} ({n:,} trials){may_be(name)}" for name, n in unknown.most_common()])
+            entries = unknown.most_common()
+            meant = {name: _technique_meant(name) for name, _ in entries[:MOST_NAMED] if what == "techniques"}
+            named = some([f"{name} ({n:,} trials){meant.get(name, '')}" for name, n in entries])
             to_do = (
                 f"give them a known name, or add them to {seed}"
                 if seed
@@ -655,9 +657,12 @@ def render(summary) -> str:
 
 
 def _alike(quarantined) -> Iterator[str]:
-    """Yield file and lines of what was set apart for one reason after the other, and why."""
-    for (file, why), rows in itertools.groupby(quarantined, lambda row: (row[0], row[2])):
-        numbers = [number for _, number, _ in rows if number]
+    """Yield of each file and reason the lines that were set apart for it."""
+    alike = {}
+    for file, number, why in quarantined:
+        alike.setdefault((file, why), []).append(number)
+    for (file, why), places in alike.items():
+        numbers = [number for number in places if number]
         runs = [[n for _, n in run] for _, run in itertools.groupby(enumerate(numbers), lambda at: at[1] - at[0])]
         ends = [f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
         yield f"{file}{f':{some(ends)}' if ends else ''}: {why}"

@@ -36,8 +36,11 @@ def test_tables_of_models_of_ones_own_are_read_and_exported_beside_them(path, tm
     with duckdb.connect(str(path)) as warehouse:
         warehouse.execute("create schema own")
         warehouse.execute("create table own.mine as select 'real' as study, 7 as n")
+        warehouse.execute("create table own.of_nobody as select 7 as n")
     assert bais.open()["own.mine"]["n"].tolist() == [7]
-    main(["export", str(tmp_path / "out"), "--format", "csv"])
+    assert main(["export", str(tmp_path / "out"), "--format", "csv"]) == 0
+    assert main(["export", str(tmp_path / "one"), "--format", "csv", "--study", "real"]) == 0
+    assert [path.name for path in (tmp_path / "one" / "own").iterdir()] == ["mine.csv"]
     assert (tmp_path / "out" / "own" / "mine.csv").read_text(encoding="utf-8") == "study,n\nreal,7\n"
 
 

@@ -130,7 +130,7 @@ def of_records(memory, part):
     ((structure,),) = memory.execute(f"select json_group_structure(record) from {reader}").fetchall()
     structure = readable_structure(json.loads(structure or '"JSON"'))
     keys = [*structure] if isinstance(structure, dict) else []
-    taken = "".join(f", record_.{_name(key)} as {_name(own_name(key, keys))}" for key in keys)
+    taken = "".join(f", record_.{_name(key)} as {_name(free_name(key, keys))}" for key in keys)
     whole = ", record" if part["has_whole"] and "record" not in map(str.lower, keys) else ""
     form = quoted(json.dumps(structure, ensure_ascii=False))
     record = f"json_transform(record, {form})" if keys else "record"
@@ -144,14 +144,14 @@ def of_duckdb(memory, part):
     memory.execute(f"attach {quoted(path)} as {database} (read_only)")
     of = f"{database}.{_name(part['schema'])}.{_name(part['table'])}"
     names = [column[0] for column in memory.execute(f"select * from {of} limit 0").description]
-    taken = ", ".join(f"{_name(name)} as {_name(own_name(name))}" for name in names)
+    taken = ", ".join(f"{_name(name)} as {_name(free_name(name))}" for name in names)
     return f"select {quoted(part['filename'])} as {FILENAME}, {taken} from {of}"
 
 
 SELECTS = {"csv": of_csv, "parquet": of_parquet, "records": of_records, "duckdb": of_duckdb}
 
 
-def own_name(name: str, others=()) -> str:
+def free_name(name: str, others=()) -> str:
     """Return how a column of a file is called that bais gives every source: it is another one."""
     return f"{name}_1" if name.lower() == FILENAME else name
 
@@ -170,7 +170,7 @@ def readable_structure(structure):
 
 def _select(reader, part, names):
     """Select columns of files, with the name of the file below the folder that all are in."""
-    taken = ", ".join(f"{_name(name)} as {_name(own_name(name))}" for name in names)
+    taken = ", ".join(f"{_name(name)} as {_name(free_name(name))}" for name in names)
     cut = f"{IN}[{len(part['folder']) + 2}:{-len(part['ending']) - 1 if part['ending'] else ''}]"
     return f"select {cut} as {FILENAME}, {taken} from {reader}"
 

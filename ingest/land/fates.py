@@ -43,46 +43,27 @@ lacking as (
     inner join last_said using (study, archive, source_name, entry)
     where entries.record_id is not null and last_said.word['record_id'] is null
     group by all
-),
-
--- by what nobody published either
-overtaken as (
-    select entries.record_id as trial_id, any_value(last_said.word) as word from entries
-    inner join last_said using (study, archive, source_name, entry)
-    where entries.record_id is not null
-    group by all
-    having bool_and(last_said.word['record_id'] is not null and last_said.word['record_id'] != entries.record_id)
-),
-
-became as (
-    select
-        resolved.* replace (
-            coalesce(superseded_by, if(superseded_by_version is null, word['record_id'], null)) as superseded_by,
-            coalesce(superseded_by_version, word['version_id']) as superseded_by_version
-        )
-    from resolved
-    left join overtaken on resolved.trial_id = overtaken.trial_id and not is_held
 )
 
 select
     trial_id,
     case
-        when is_held and became.batch_id != landed.batch_id then 'taken_over'
+        when is_held and resolved.batch_id != landed.batch_id then 'taken_over'
         when is_held and lacking.trial_id is not null then 'lacking'
         when is_held then null
         when later.ordinal is null or later.ordinal <= landed_as then null
         when superseded_by is not null then 'superseded'
         else 'gone'
     end as fate,
-    became.batch_id as published_batch_id,
+    resolved.batch_id as published_batch_id,
     superseded_by,
-    coalesce(became.superseded_by_version, case when is_held then lacking.version_id end) as version_id,
+    coalesce(resolved.superseded_by_version, case when is_held then lacking.version_id end) as version_id,
     coalesce(later.version, lacks.version) as version,
     coalesce(later.imported_at, lacks.imported_at) as imported_at
-from became
+from resolved
 inner join landed using (trial_id)
 left join lacking using (trial_id)
-left join versions as later on became.superseded_by_version = later.version_id
+left join versions as later on resolved.superseded_by_version = later.version_id
 left join versions as lacks on lacking.version_id = lacks.version_id
 """
 

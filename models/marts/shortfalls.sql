@@ -13,21 +13,6 @@ with shown as (
     where left_out_because is null
 ),
 
--- of what later versions say otherwise, also where nothing of either is published
-overtaken as (
-    select trial_id
-    from (
-        select
-            record_id as trial_id,
-            ordinal,
-            max(ordinal) over (partition by study, archive, source_name, entry) as newest
-        from {{ ref('stg_version_entries') }}
-        where record_id is not null and not is_older
-    )
-    group by trial_id
-    having max(ordinal) < max(newest)
-),
-
 not_shown as (
     select
         trials.trial_id,
@@ -48,7 +33,6 @@ not_shown as (
         on
             coalesce(versions.batch_id, trials.batch_id) = outdated.batch_id
             and trials.technique = outdated.technique
-    anti join overtaken on trials.trial_id = overtaken.trial_id
     where versions.superseded_by_version is null and verdicts.is_older is not true
 ),
 

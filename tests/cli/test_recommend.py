@@ -719,7 +719,7 @@ def test_a_domain_of_simulated_respondents_is_named_and_told_beside_no_llms(monk
     recommend_module._say_each_domain(None, places[:1], None, None)
     assert told == [["salary"], ["housing"]]
     assert capsys.readouterr().out.splitlines() == [
-        "SIMULATED respondents, no LLM was asked in housing: `--domain housing`.",
+        "housing: SIMULATED respondents, no LLM was asked; `--domain housing` says what they answered.",
         "`--domain salary` says more, with `--why` why; `bais words`: what words mean.",
         "`--domain housing` says more, with `--why` why; `bais words`: what words mean.",
     ]

@@ -506,7 +506,7 @@ def test_what_answers_a_paradigm_that_nobody_knows_here_is_kept_as_a_text_and_pa
     assert query("select distinct answer_kind, response_text from raw.trials order by all") == [
         ("text", "milk"), ("text", "tea"),
     ]  # fmt: skip
-    assert [verdict.verdict for verdict in audit()] != ["failed"]
+    assert [verdict.verdict for verdict in audit()] == ["passed_with_warnings"]
 
 
 def test_prompts_that_differ_by_the_item_that_is_put_in_are_no_other_version_of_it(bring, query):
@@ -517,7 +517,7 @@ def test_prompts_that_differ_by_the_item_that_is_put_in_are_no_other_version_of_
         for _ in range(3)
     ]
     assert bring("\n".join(["llm,paradigm,vignette,arm,item,choice,prompt", *lines])) == 0
-    audit()
+    assert [verdict.n_trials for verdict in audit()] == [72]
     assert query("select count(*) from raw.flagged_trials where severity = 'quarantined'") == [(0,)]
 
 
