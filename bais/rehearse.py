@@ -7,7 +7,7 @@ import click
 
 from bais.options import PATH, WholeNumber, json_option
 from bais.terminal import progress, say, say_each, say_json, say_rows
-from ingest.gate.rehearsal import ERRORS, Rehearsal, warehouse_at
+from ingest.rehearsal import ERRORS, Rehearsal, warehouse_at
 from ingest.run import land_folder, trials_options, worded
 from ingest.warehouse import printable
 

@@ -76,24 +76,20 @@ def decide_of_trials(
             left join withdrawn using (trial_id)
             left join rereadings using (trial_id)
             left join versions using (trial_id)
+            where act is not null
             """,
             {"act": act},
         )
         _keep(
             warehouse,
-            "select 'trial' as object, trial_id as object_id, act, $why as why, $response as response from decided "
-            "where act is not null",
+            "select 'trial' as object, trial_id as object_id, act, $why as why, $response as response from decided",
             who=who, why=why, response=response,
         )  # fmt: skip
-        by_study = warehouse.sql(
-            "select study, count(*) from decided where act is not null group by study order by study"
-        ).fetchall()
-        batches = warehouse.sql(
-            "select distinct batch_id from decided where act in ('reread', 'restore_reading') order by batch_id"
-        ).fetchall()
-        mended = warehouse.sql("select trial_id from decided where act is not null").fetchall()
-        of_anchors = hanging(warehouse, [trial_id for (trial_id,) in mended])
-        return Decided(dict(by_study), [batch_id for (batch_id,) in batches], of_anchors)
+        by_study = warehouse.sql("select study, count(*) from decided group by study order by study").fetchall()
+        decided = warehouse.sql("select trial_id, batch_id, act from decided order by batch_id").fetchall()
+        reread = [batch_id for _, batch_id, act in decided if act in ("reread", "restore_reading")]
+        of_anchors = hanging(warehouse, [trial_id for trial_id, *_ in decided])
+        return Decided(dict(by_study), list(dict.fromkeys(reread)), of_anchors)
 
 
 def leave_out(study: str, because: dict[str, str], who: str | None = None) -> tuple[int, int]:

@@ -5,11 +5,10 @@ value per check; Great Expectations holds the values against their thresholds (`
 and flags are written in one transaction. Nothing is deleted, and what a person decides is kept as history.
 """
 
-import collections
 import contextlib
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from math import isnan
 from pathlib import Path
@@ -31,11 +30,6 @@ if TYPE_CHECKING:
     import duckdb
 
 FAILED = 6
-# what a verdict keeps of its batch
-OF_A_BATCH = (
-    "batch_id", "study", "vignette", "llm_recorded", "n_trials", "is_scored", "defined_as", "is_redefined",
-    "was_published",
-)  # fmt: skip
 
 
 @dataclass
@@ -145,57 +139,48 @@ def _audit(memory, batches, config):
     if batches[0]["is_scored"]:
         models = models_beside(memory, batches, config["score_settings"], config["score_checks"])
         memory.execute("create table gate.earlier_verdicts (batch_id varchar, verdict_id varchar)")
-        suite, checks = "gate_of_scores", config["score_checks"]
-        measures, flags = models.ref("gate_score_measures"), models.ref("gate_score_flags")
+        checks, suite, prefix = config["score_checks"], "gate_of_scores", "gate_score"
     else:
         models = gate_models(memory, batches, config)
-        suite, checks = "gate_of_trials", config["checks"]
-        measures, flags = models.ref("gate_measures"), models.ref("gate_flags")
-    verdicts = _compared_with_thresholds(memory, batches, measures, checks, suite)
-    return verdicts, _write_flags(memory, verdicts, flags, config["rule_version"])
+        checks, suite, prefix = config["checks"], "gate_of_trials", "gate"
+    verdicts = _compared_with_thresholds(memory, batches, models.ref(f"{prefix}_measures"), checks, suite)
+    return verdicts, _write_flags(memory, verdicts, models.ref(f"{prefix}_flags"), config["rule_version"])
 
 
 def _compared_with_thresholds(memory, batches, measured_in, checks, suite):
-    """Return a verdict for each batch, from the relation of what was measured of it."""
-    import pandas as pd
+    """Return a verdict for each batch, from the relation of what was measured of it.
 
-    measures = collections.defaultdict(dict)
-    for row in memory.sql(f"from {measured_in}").to_arrow_table().to_pylist():
-        measures[row["batch_id"]][row["check_name"]] = row
-    verdicts = [Verdict(uuid.uuid4().hex, **{name: batch[name] for name in OF_A_BATCH}) for batch in batches]
-    ids = [verdict.batch_id for verdict in verdicts]
-    values = {check: [measures[batch_id][check]["value"] for batch_id in ids] for check in checks}
-    frame = pd.DataFrame({"batch_id": ids, **values})
+    A check without an observed value is a failure of the gate itself.
+    """
+    kept = {field.name for field in fields(Verdict)}
+    verdicts = [Verdict(uuid.uuid4().hex, **{name: batch[name] for name in kept & batch.keys()}) for batch in batches]
+    measured = memory.sql(f"from {measured_in}").to_arrow_table().to_pylist()
+    measured = {(row["batch_id"], row["check_name"]): row for row in measured}
+    frame = memory.sql(f"pivot {measured_in} on check_name using any_value(value) group by batch_id").df()
     unmet = checkpoint(checks, suite)(frame)
-    for verdict, observed in zip(verdicts, frame.to_dict("records"), strict=True):
-        verdict.checks = _checks(verdict, measures[verdict.batch_id], observed, unmet, checks)
+    values = frame.set_index("batch_id")
+    for verdict in verdicts:
+        for (name, level), threshold in thresholds_of(checks).items():
+            row, value = measured[verdict.batch_id, name], values.at[verdict.batch_id, name]
+            failing = unmet.get((name, level))
+            without = failing is None or isnan(value)
+            said = "the check gave no observed value: the gate itself has failed" if without else row["detail"]
+            verdict.checks.append(
+                {
+                    "verdict_id": verdict.verdict_id,
+                    "batch_id": verdict.batch_id,
+                    "check_name": name,
+                    "level": level,
+                    "is_passed": not without and verdict.batch_id not in failing,
+                    "observed_value": None if without else float(value),
+                    "threshold": threshold,
+                    "measure": f"{checks[name]['measure']} over {checks[name]['over']}",
+                    "n_offending": row["n_offending"],
+                    "sample": row["sample"],
+                    "detail": said,
+                }
+            )
     return verdicts
-
-
-def _checks(verdict, measured, values, unmet, checks):
-    """Return the rows of checks of a verdict; one without an observed value is a failure of the gate itself."""
-    rows = []
-    for (name, level), threshold in thresholds_of(checks).items():
-        observed, batches = values[name], unmet.get((name, level))
-        without = observed is None or isnan(observed) or batches is None
-        rows.append(
-            {
-                "verdict_id": verdict.verdict_id,
-                "batch_id": verdict.batch_id,
-                "check_name": name,
-                "level": level,
-                "is_passed": not without and verdict.batch_id not in batches,
-                "observed_value": None if without else float(observed),
-                "threshold": threshold,
-                "measure": f"{checks[name]['measure']} over {checks[name]['over']}",
-                "n_offending": measured[name]["n_offending"],
-                "sample": measured[name]["sample"],
-                "detail": "the check gave no observed value: the gate itself has failed"
-                if without
-                else measured[name]["detail"],
-            }
-        )
-    return rows
 
 
 def _write_flags(memory, verdicts, flags, rule_version):

@@ -73,8 +73,9 @@ create or replace view raw.batches as
 select * replace (null::json as definition) from warehouse.raw.batches;
 
 create table gate.taken_out as
-select study, vignette, llm_recorded, technique, trial_id
+select study, vignette, coalesce(llm, llm_recorded) as llm, technique, trial_id
 from raw.trials semi join gate.withdrawn using (trial_id)
+left join llm_aliases on llm_recorded = alias
 anti join (from stg_flagged_trials where is_quarantined) using (trial_id)
 """
 
@@ -89,16 +90,17 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
     settings["drift_z"] = -NormalDist().inv_cdf(settings.pop("drift_p") / 2)
     models = models_beside(memory, batches, settings, config["checks"])
     memory.from_arrow(_templates(memory, batches)).create("gate.templates")
-    for name in ("gate_batches", "stg_version_entries", "stg_flagged_trials"):
+    for name in ("gate_batches", "stg_version_entries", "stg_flagged_trials", "llm_aliases"):
         models.ref(name)
     memory.execute(f"create table gate.withdrawn as {WITHDRAWN}")
     memory.execute(AS_IF_PUBLISHED)
     _read(memory, models)
     for shared in ("gate_lines", "llms", "techniques", "flag_reasons"):
         models.ref(shared)
-    _find_culprits(memory, models)
+    _look_at(memory)
+    _leave_out(memory, models, "gate_culprits", "gate.culprits")  # whatever the baseline is
     if _look_at(memory, UNANCHORED):
-        _quarantine(memory, models)
+        _leave_out(memory, models, "gate_offences", "gate.found")
     _look_at(memory)
     models.ref("gate_kinds")
     memory.execute("drop table gate_readings")
@@ -106,13 +108,15 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
 
 
 def models_beside(memory, batches: list[dict], settings: dict, checks: dict[str, dict]) -> Models:
-    """Return the models beside the warehouse, with the round, its settings and its checks as the source `gate`."""
+    """Return the models beside the warehouse, with the round and its checks as the source `gate`, and its settings."""
     memory.execute("create schema gate; create schema raw")
     for name in TABLES:
         memory.execute(f"create view raw.{name} as from warehouse.raw.{name}")
     rows = [{"check_name": name, **check} for name, check in checks.items()]
-    for name, made in (("audited_batches", batches), ("settings", [settings]), ("checks", rows)):
+    for name, made in (("audited_batches", batches), ("checks", rows)):
         memory.from_arrow(pa.Table.from_pylist(made)).create(f"gate.{name}")
+    for name, value in settings.items():
+        memory.execute(f"set variable {name} = $value", {"value": value})
     return Models(memory, {"raw": "raw", "gate": "gate"}, {"response_source": "recorded"}, VIEWS)
 
 
@@ -179,36 +183,23 @@ def _read(memory, models):
         memory.execute(f"drop table {name}")
 
 
-def _find_culprits(memory, models):
-    """Find which trials are wrong whatever the baseline is, and leave out of all that follows what is certain of it."""
-    _look_at(memory)
-    _make_passing(memory, models, "gate_culprits", "gate.culprits")
-    _leave_out(memory, models, "gate.culprits")
+def _leave_out(memory, models, name, table):
+    """Keep as a table what a model says is wrong with the trials seen now, and leave out what is certain of it.
 
-
-def _quarantine(memory, models):
-    """Leave out what the audit quarantines of the trials that the models see."""
-    _make_passing(memory, models, "gate_offences", "gate.found")
-    _leave_out(memory, models, "gate.found")
-
-
-def _make_passing(memory, models, name, table):
-    """Keep as a table what a model says of the trials that are seen now, and forget the models that it took."""
+    The models that this takes are forgotten, since what is left out makes others of them.
+    """
     memory.execute("create schema passing; set search_path = 'passing,main'")
     passing = Models(memory, models.sources, models.variables, models.views)
     passing.made |= models.made
     memory.execute(f"create table {table} as from {passing.ref(name)}")
-    memory.execute("reset search_path; drop schema passing cascade")
-
-
-def _leave_out(memory, models, found):
-    """Add to the flags those trials that were found for a reason that quarantines."""
     memory.execute(
         f"""
+        reset search_path;
+        drop schema passing cascade;
         insert into raw.flagged_trials by name
             select trial_id, batch_id, 'under audit' as verdict_id, severity, reason, detail,
                 9223372036854775807 as ordinal
-            from {found} inner join {models.ref("flag_reasons")} using (reason)
+            from {table} inner join {models.ref("flag_reasons")} using (reason)
             where severity = 'quarantined'
         """
     )

@@ -1,16 +1,5 @@
 -- One row per trial of the batches that an audit looks at: what is its own, and the kind that it is of.
 select
-    trial_id,
-    kind,
-    number_if_recorded as number,
-    response_text as text_hash,
-    item,
-    judged,
-    repeat,
-    replicate,
-    session_id,
-    asked_at,
-    finished_at,
-    text_length,
-    said_hash
+    trial_id, kind, number_if_recorded as number, response_text as text_hash, item, judged, repeat, replicate,
+    session_id, asked_at, finished_at, text_length, said_hash
 from {{ ref('gate_treated') }}

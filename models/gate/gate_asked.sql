@@ -5,10 +5,6 @@ with trials as (
     from {{ ref('int_trials_shown') }}
     where paradigm = 'anchoring' and role is null
     window of_llm as (partition by study, vignette, llm)
-),
-
-landed as (
-    select trial_id, prompt_hash from {{ ref('stg_trials') }}
 )
 
 select
@@ -28,16 +24,11 @@ select
     trials.anchor_value,
     trials.temperature,
     trials.item,
-    nullif(coalesce(templates.same_as, landed.prompt_hash), '') as prompt_hash,
+    nullif(trials.prompt_hash, '') as prompt_hash,
     case
         when trials.status_if_recorded in ('answered', 'out_of_range') then trials.number_if_recorded
     end as number,
     batches.is_new
 from trials
 inner join {{ ref('gate_batches') }} as batches using (batch_id, study, vignette)
-inner join landed on trials.trial_id = landed.trial_id
-left join {{ source('gate', 'templates') }} as templates
-    on
-        trials.study = templates.study and landed.prompt_hash = templates.prompt_hash
-        and templates.is_anchored = (trials.anchor_value is not null)
 where batches.is_new or not trials.is_quarantined

@@ -1,31 +1,24 @@
 -- One row per audited cell and thing that is wrong with it as a whole: `value` is compared with the threshold, `n` is
--- how many offend. The table says of each check of ingest/gate.yaml when something is wrong, both numbers, and what.
+-- how many offend. The table says of each check of gate.yaml where it is held, both numbers, and what is wrong.
 {% set offences = [
-    ('refused', "n_trials >= fewest and n_refused > 0", "n_refused / n_trials", "n_refused",
-        "n_refused || ' of ' || n_trials"),
-    ('unparsed', "n_trials >= fewest and n_unparsed > 0", "n_unparsed / n_trials", "n_unparsed",
-        "n_unparsed || ' of ' || n_trials"),
-    ('failed', "n_trials >= fewest and n_failed > 0", "n_failed / n_trials", "n_failed",
-        "n_failed || ' of ' || n_trials"),
-    ('unparsed_of_batch', "n_unparsed > 0", "n_unparsed / n_trials", "n_unparsed",
+    ('refused', "has_shares", "n_refused / n_trials", "n_refused", "n_refused || ' of ' || n_trials"),
+    ('unparsed', "has_shares", "n_unparsed / n_trials", "n_unparsed", "n_unparsed || ' of ' || n_trials"),
+    ('failed', "has_shares", "n_failed / n_trials", "n_failed", "n_failed || ' of ' || n_trials"),
+    ('unparsed_of_batch', "true", "n_unparsed / n_trials", "n_unparsed",
         "n_unparsed || ' of ' || n_trials || ' could not be read'"),
     ('rerun_until_enough',
-        "is_archive and n_answered between fewest_of_an_archive and fewest_of_an_archive + 10
-        and n_trials >= rerun * n_answered",
+        "is_archive and n_answered between getvariable('minimum') and getvariable('minimum') + 10
+        and n_trials >= getvariable('rerun') * n_answered",
         "n_trials / n_answered", "n_trials - n_answered", "n_trials || ' asked until ' || n_answered || ' answered'"),
     ('below_minimum',
         "is_complete_phase and n_together < coalesce(
-            minimum * greatest(n_temperatures, 1) * greatest(n_items, 1), fewest_of_an_archive
+            cells.minimum * greatest(n_temperatures, 1) * greatest(n_items, 1), getvariable('minimum')
         )",
         1, 1, "n_together || ' trials'"),
     ('upstream_providers', "n_upstreams > 1", "n_upstreams", "n_upstreams", "n_upstreams || ' upstream providers'"),
 ] %}
-with settings as (
-    select fewest, minimum as fewest_of_an_archive, rerun from {{ source('gate', 'settings') }}
-),
-
-cells as (
-    select * from {{ ref('gate_cells') }}
+with cells as (
+    select *, n_trials >= getvariable('fewest') as has_shares from {{ ref('gate_cells') }}
 ),
 
 -- with what earlier batches brought of the cell
@@ -57,10 +50,7 @@ wrong as (
     select
         batch_id,
         cell,
-        llm,
-        technique,
-        arm,
-        direction,
+        concat_ws(' ', llm, technique, coalesce(arm, direction)) as cell_name,
         {% for check, condition, value, n, words in offences %}
         case
             when {{ condition }}
@@ -69,21 +59,13 @@ wrong as (
         {% endfor %}
         sample
     from cells
-    cross join settings
     inner join together using (cell)
     left join upstreams using (batch_id, cell)
 )
 
-select
-    batch_id,
-    cell,
-    sample,
-    reason,
-    found.value,
-    found.n,
-    concat_ws(' ', llm, technique, coalesce(arm, direction)) || ': ' || found.detail as detail
-from wrong
-unpivot (found for reason in (columns(* exclude (batch_id, cell, llm, technique, arm, direction, sample))))
+select batch_id, cell, sample, reason, found.value, found.n, cell_name || ': ' || found.detail as detail from wrong
+unpivot (found for reason in (columns(* exclude (batch_id, cell, cell_name, sample))))
+where found.n > 0
 union all by name
 select
     batch_id,
@@ -112,7 +94,6 @@ select
     sum(n_trials)::bigint as n,
     'none of ' || sum(n_trials) || ' trials has an answer' as detail
 from cells
-cross join settings
 inner join followed using (batch_id)
 group by batch_id
-having sum(n_answered) = 0 and (sum(n_trials) >= any_value(fewest) or not any_value(is_followed))
+having sum(n_answered) = 0 and (sum(n_trials) >= getvariable('fewest') or not any_value(is_followed))

@@ -5,11 +5,7 @@
 {% set of_llm = 'study, vignette, llm' %}
 {% set of_cell = 'anchored_cell, item, temperature' %}
 {% set run = 'coalesce(replicate, row_number() over (partition by ' ~ of_cell ~ ' order by asked_at) - 1)' %}
-with settings as (
-    select fewest, change_z, change_most from {{ source('gate', 'settings') }}
-),
-
-trials as not materialized (
+with trials as not materialized (
     select * from {{ ref('gate_trials') }}
     where
         {{ is_countable() }} and is_new
@@ -63,31 +59,29 @@ changed as (
             least(
                 power(early['total'] - early['n'] * (n + 1) / 2, 2) * (n - 1)
                 / (early['n'] * (n - early['n']) * variance),
-                change_most
+                getvariable('change_most')
             )
         ) as chi_square,
         (cbrt(chi_square / n_cells) - 1 + 2 / (9 * n_cells)) / sqrt(2 / (9 * n_cells)) as z
     from split
-    cross join settings
-    where early['n'] between fewest and n - fewest
+    where early['n'] between getvariable('fewest') and n - getvariable('fewest')
     group by {{ of_llm }}, from_run
-    having z > any_value(change_z)
+    having z > getvariable('change_z')
     qualify row_number() over (partition by {{ of_llm }} order by z desc, from_run asc) = 1
 ),
 
 late as (
     select *, {{ run }} as run from trials
-    semi join changed using ({{ of_llm }})
+    inner join changed using ({{ of_llm }})
+    qualify run >= from_run
 )
 
 select
-    late.trial_id,
-    late.batch_id,
-    late.study,
+    trial_id,
+    batch_id,
+    study,
     concat(
         'from run ', from_run, ' (' || (min(asked_at) over (partition by {{ of_llm }}))::varchar || ')',
         ' on the answers of ', llm, ' are others than before, by ', round(z, 1), ' standard errors'
     ) as detail
 from late
-inner join changed using ({{ of_llm }})
-where run >= from_run

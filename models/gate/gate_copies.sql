@@ -2,11 +2,7 @@
 -- ids and run numbers, so that neither tells one call from another: a copy agrees with an earlier trial in all that was
 -- recorded but these. Equal answers of different calls may agree too, where a recording keeps nothing by which calls
 -- differ: without a sign that it does, these are no copies.
-with settings as (
-    select distinct_times, distinct_lines, long_text from {{ source('gate', 'settings') }}
-),
-
-trials as not materialized (
+with trials as not materialized (
     select * from {{ ref('gate_trials') }}
 ),
 
@@ -39,10 +35,7 @@ asked_alike as (
 
 alike as (
     select trial_id from hashed
-    semi join called_alike using (call_hash)
-    union
-    select trial_id from hashed
-    semi join asked_alike using (place_hash)
+    where call_hash in (from called_alike) or place_hash in (from asked_alike)
 ),
 
 -- what an archive tells of its calls is only looked for where some are alike
@@ -54,12 +47,7 @@ recorded as (
 ),
 
 asked_at_once as (
-    select
-        study,
-        vignette,
-        count(*) as n,
-        count(distinct asked_at) as n_times,
-        count(distinct call_hash) as n_calls
+    select study, vignette, count(*) as n, count(distinct asked_at) as n_times, count(distinct call_hash) as n_calls
     from recorded
     where asked_at is not null
     group by study, vignette, source_file, anchored_cell, item, temperature
@@ -71,31 +59,21 @@ timed as (
         study,
         vignette,
         sum(n_times) >= sum(n) / 2
-        and sum(n_times - 1) >= any_value(distinct_times) * sum(n_calls - 1) as is_timed,
+        and sum(n_times - 1) >= getvariable('distinct_times') * sum(n_calls - 1) as is_timed,
         sum(n_calls - 1) = 0 as is_unknown
     from asked_at_once
-    cross join settings
     group by all
 ),
 
 answered_alike as (
-    select
-        study,
-        vignette,
-        count(*) as n,
-        count(distinct call_hash) as n_calls
-    from recorded
+    select study, vignette, count(*) as n, count(distinct call_hash) as n_calls from recorded
     group by study, vignette, source_file, anchored_cell, item, temperature, text_hash, number
 ),
 
 -- equal answers to one question differ in what else their lines say, such as how long they took
 told_apart as (
-    select
-        study,
-        vignette,
-        sum(n_calls - 1) > any_value(distinct_lines) * sum(n - 1) as is_told_apart
+    select study, vignette, sum(n_calls - 1) > getvariable('distinct_lines') * sum(n - 1) as is_told_apart
     from answered_alike
-    cross join settings
     group by all
 ),
 
@@ -105,10 +83,9 @@ weighed as (
         trials.source != 'recorded'
         or (trials.asked_at is not null and timed.is_timed and (not timed.is_unknown or trials.temperature > 0))
         or told_apart.is_told_apart
-        or (trials.temperature > 0 and trials.text_length >= settings.long_text) as is_known_again
+        or (trials.temperature > 0 and trials.text_length >= getvariable('long_text')) as is_known_again
     from trials
     semi join alike using (trial_id)
-    cross join settings
     left join timed using (study, vignette)
     left join told_apart using (study, vignette)
 ),

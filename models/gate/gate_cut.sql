@@ -1,11 +1,7 @@
 -- One row per audited trial of an LLM that lacks runs the more often the higher its cells answer, or the lower, by more
 -- than chance (Spearman 1904, with Fisher's z): somebody may have taken out what was too high, or too low.
 {% set of_llm = 'study, vignette, llm' %}
-with settings as (
-    select fewest, cut_share, cut_z from {{ source('gate', 'settings') }}
-),
-
-trials as not materialized (
+with trials as not materialized (
     select * from {{ ref('gate_trials') }}
 ),
 
@@ -16,19 +12,13 @@ cells as (
         temperature,
         median(case when status = 'answered' then number end) as level,
         max(replicate)::double - min(replicate) + 1 as n_runs,
-        greatest(n_runs - count(*), 0) as n_missing
-    from trials
-    where replicate is not null
-    group by all
-),
-
-ranked as (
-    select
-        *,
+        greatest(n_runs - count(*), 0) as n_missing,
         rank() over (partition by {{ of_llm }} order by level) as level_rank,
         rank() over (partition by {{ of_llm }} order by n_missing / n_runs) as missing_rank
-    from cells
-    where level is not null
+    from trials
+    where replicate is not null
+    group by {{ of_llm }}, anchored_cell, temperature
+    having level is not null
 ),
 
 llms as (
@@ -40,7 +30,7 @@ llms as (
         sum(n_missing) as n_missing,
         sum(n_runs) as n_runs,
         atanh(0.999999 * corr(missing_rank, level_rank)) * sqrt(greatest(count(*) - 3, 0)) as z
-    from ranked
+    from cells
     group by all
 )
 
@@ -53,5 +43,6 @@ select
     ) as detail
 from trials
 inner join llms using ({{ of_llm }})
-cross join settings
-where trials.is_new and n_lacking >= fewest and quarter = 0 and n_missing >= cut_share * n_runs and abs(z) > cut_z
+where
+    trials.is_new and n_lacking >= getvariable('fewest') and quarter = 0
+    and n_missing >= getvariable('cut_share') * n_runs and abs(z) > getvariable('cut_z')

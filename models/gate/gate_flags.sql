@@ -1,6 +1,10 @@
 -- One row per trial and reason to flag it: what is wrong with the trial itself, and the trials because of which their
 -- cell is above a threshold.
-with offences as (
+with reasons as (
+    select reason, severity from {{ ref('flag_reasons') }}
+),
+
+offences as (
     select trial_id, batch_id, study, reason, detail from {{ ref('gate_offences') }}
 ),
 
@@ -16,46 +20,33 @@ trials as not materialized (
     where is_new
 ),
 
-calls as (
-    select trial_id, upstream_provider from {{ ref('stg_calls') }}
-    where error is null and upstream_provider is not null
+served as not materialized (
+    select trials.trial_id, trials.batch_id, trials.llm, calls.upstream_provider from trials
+    inner join {{ ref('stg_calls') }} as calls using (trial_id)
+    where calls.error is null and calls.upstream_provider is not null
 ),
 
-reasons as (
-    select reason, severity from {{ ref('flag_reasons') }}
-),
-
-served as (
-    select trials.batch_id, trials.llm, calls.upstream_provider, count(*) as n from trials
-    inner join calls using (trial_id)
-    group by all
-),
-
-providers as (
-    select batch_id, llm, first(upstream_provider order by n desc, upstream_provider asc) as usual_provider from served
-    group by all
+usual_providers as (
+    select batch_id, llm, upstream_provider as usual_provider from served
+    group by batch_id, llm, usual_provider
+    qualify row_number() over (partition by batch_id, llm order by count(*) desc, usual_provider asc) = 1
 ),
 
 served_elsewhere as (
-    select distinct trials.trial_id from trials
-    inner join calls using (trial_id)
-    inner join providers using (batch_id, llm)
-    where calls.upstream_provider != providers.usual_provider
+    select served.trial_id from served
+    inner join usual_providers using (batch_id, llm)
+    where served.upstream_provider != usual_providers.usual_provider
 ),
 
-of_cells as (
+found as (
+    select * from offences
+    union all
     select trials.trial_id, batch_id, trials.study, reason, detail from trials
     inner join cell_offences using (batch_id, cell)
     where
         reason = status
         or (reason = 'upstream_providers' and trial_id in (select served_elsewhere.trial_id from served_elsewhere))
-),
-
-flagged as (
-    select * from offences
-    union all
-    select * from of_cells
 )
 
-select trial_id, batch_id, study, severity, reason, detail from flagged
+select found.trial_id, found.batch_id, found.study, reasons.severity, reason, found.detail from found
 inner join reasons using (reason)

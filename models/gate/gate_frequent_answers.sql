@@ -1,10 +1,6 @@
 -- One row per audited cell and anchor value: whether the anchor, numbers of the case text, or numbers of at most 1 are
 -- suspiciously frequent among its answers, against the LLM's other answers.
-with settings as (
-    select fewest, excess, excess_se from {{ source('gate', 'settings') }}
-),
-
-answers as not materialized (
+with answers as not materialized (
     select *, struct_pack(study, vignette, llm, of_item) as asked from {{ ref('gate_trials') }}
     where {{ is_countable() }}
 ),
@@ -63,16 +59,15 @@ select
     -- more frequent than elsewhere, also where chance made the few answers of a small cell agree
     {% for kind in ('anchors', 'case_numbers') %}
     coalesce(
-        n_{{ kind }} >= fewest
+        n_{{ kind }} >= getvariable('fewest')
         and n_{{ kind }} / n - coalesce(share_of_{{ kind }}, 0)
-        - excess_se * sqrt(n_{{ kind }} / n * (1 - n_{{ kind }} / n) / n)
-        > excess,
+        - getvariable('excess_se') * sqrt(n_{{ kind }} / n * (1 - n_{{ kind }} / n) / n)
+        > getvariable('excess'),
         false
     ) as has_{{ kind }},
     {% endfor %}
     coalesce(n_ones > 0 and usual_number > 5, false) as has_ones
 from cells
-cross join settings
 left join others using (anchored_cell)
 left join usual using (asked)
-where n >= fewest
+where n >= getvariable('fewest')

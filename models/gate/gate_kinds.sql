@@ -1,21 +1,15 @@
 -- One row per kind of trial that an audit looks at: what the `n` trials of the kind share, what their batch declares,
 -- the LLM's own baseline, and what is usual in the cell. Cells are numbered in their order.
-with settings as (
-    select baseline_share from {{ source('gate', 'settings') }}
-),
-
-grouped as (
+with grouped as (
     select
         kind,
         count(*) as n,
-        {% for column in [
+        any_value(columns([
             'batch_id', 'study', 'vignette', 'domain', 'valid_min', 'valid_max', 'llm', 'llm_recorded', 'llm_returned',
             'technique', 'anchor_value', 'anchor_baseline', 'anchor_n_trials', 'arm', 'role', 'source', 'phase',
             'paradigm', 'answer_kind', 'temperature', 'prompt_hash', 'status', 'note_read', 'is_quarantined',
-            'item_of_anchors',
-        ] %}
-        any_value({{ column }}) as {{ column }},
-        {% endfor %}
+            'item_of_anchors'
+        ])),
         any_value(anchor_direction) as direction,
         coalesce(any_value(item_of_anchors), '') as of_item
     from {{ ref('gate_treated') }}
@@ -26,7 +20,7 @@ baselines as (
     select * exclude (item), coalesce(item, '') as of_item from {{ ref('int_baselines_read') }}
 ),
 
-answers as (
+answers as not materialized (
     select kind, number from {{ ref('gate_answers') }}
 ),
 
@@ -41,15 +35,8 @@ kinds as (
         direction in ('low', 'high') as is_anchored,
         case when is_anchored and baseline > 0 then round(anchor_value / baseline / 0.05) * 0.05 end as anchor_at,
         struct_pack(
-            study,
-            vignette,
-            llm,
-            technique,
-            direction,
-            version := coalesce(technique_versions[technique], 1),
-            arm,
-            role,
-            item_of_anchors
+            study, vignette, llm, technique, direction, version := coalesce(technique_versions[technique], 1), arm,
+            role, item_of_anchors
         ) as in_cell
     from grouped
     inner join batches using (batch_id, study, vignette)
@@ -73,9 +60,8 @@ weighed as (
             partition by study, vignette, llm, of_item, direction, anchor_value
         ) as n_techniques,
         abs(anchor_value - by_rule * baseline) as off,
-        off > baseline_share * by_rule * baseline as is_off
+        off > getvariable('baseline_share') * by_rule * baseline as is_off
     from numbered
-    cross join settings
     where not is_quarantined
 ),
 

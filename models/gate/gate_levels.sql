@@ -3,11 +3,7 @@
 -- is taken off. Of two that differ the one is wrong that is also far beyond its own anchors and, of a cell, far from
 -- its own other cells: who follows an anchor is not. Where the distance is a factor between units it is another unit,
 -- else unexplained.
-with settings as (
-    select * from {{ source('gate', 'settings') }}
-),
-
-answers as (
+with answers as (
     select * from {{ ref('gate_asked') }}
     where number is not null and direction is not null
 ),
@@ -24,9 +20,8 @@ cells as (
         ln(median(number)) as level,
         ln(median(case when anchor_value > 0 then number / anchor_value end)) as from_anchor
     from answers
-    cross join settings
     group by all
-    having count(*) >= any_value(settings.fewest) and median(number) > 0
+    having count(*) >= getvariable('fewest') and median(number) > 0
 ),
 
 compared as (
@@ -57,17 +52,16 @@ llms as (
 ),
 
 far_llms as (
-    select *, llm_above as above from llms
-    cross join settings
+    select *, llm_above as above, count(*) over of_vignette as n_llms from llms
     window of_vignette as (partition by study, vignette)
     qualify
         -- the median of a few is moved by the one that is wrong
         abs(llm_above) > greatest(
-            level_least,
-            if(count(*) over of_vignette > 3, level_spreads * 1.4826 * mad(llm_above) over of_vignette, 0)
+            getvariable('level_least'),
+            if(n_llms > 3, getvariable('level_spreads') * 1.4826 * mad(llm_above) over of_vignette, 0)
         )
-        and abs(llm_above) >= level_exception * max(abs(llm_above)) over of_vignette
-        and coalesce(from_anchors * sign(llm_above) >= level_beyond * abs(llm_above), count(*) over of_vignette > 3)
+        and abs(llm_above) >= getvariable('level_exception') * max(abs(llm_above)) over of_vignette
+        and coalesce(from_anchors * sign(llm_above) >= getvariable('level_beyond') * abs(llm_above), n_llms > 3)
 ),
 
 -- of the other LLMs, what is left of a cell
@@ -79,15 +73,14 @@ residuals as (
 
 far as (
     select study, vignette, llm, technique, direction, temperature, item, above, is_told from residuals
-    cross join settings
     qualify
         abs(above) > greatest(
-            if(is_told, 1, few_llms) * level_least,
-            cell_spreads * 1.4826 * mad(above) over (partition by study, vignette)
+            if(is_told, 1, getvariable('few_llms')) * getvariable('level_least'),
+            getvariable('cell_spreads') * 1.4826 * mad(above) over (partition by study, vignette)
         )
         and least(
             (level - level_of_llm) * sign(above), above_others * sign(above), coalesce(from_anchor * sign(above), 1e9)
-        ) >= level_beyond * abs(above)
+        ) >= getvariable('level_beyond') * abs(above)
     union all by name
     select study, vignette, llm, above from far_llms
 ),
@@ -98,13 +91,13 @@ explained as (
         -- that a technique works four times as well in one LLM is no error
         list_filter(
             [4.35, 10, 12, 30, 100, 1000],
-            lambda unit: abs(abs(above) - ln(unit)) <= if(technique is null, level_factor, cell_factor)
+            lambda unit: abs(abs(above) - ln(unit))
+            <= if(technique is null, getvariable('level_factor'), getvariable('cell_factor'))
             and (technique is null or (is_told and unit > 5))
         ) as units,
         list_transform(units, lambda unit: concat(if(above < 0, '1/', ''), format('{:g}', unit::double))) as factors,
         len(units) > 0 as is_unit
     from far
-    cross join settings
 )
 
 select

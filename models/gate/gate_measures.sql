@@ -8,12 +8,6 @@ with cells as (
     where batches.is_new
 ),
 
-cell_offences as (
-    select * from {{ ref('gate_cell_offences') }}
-    union all by name
-    select * from {{ ref('gate_removed') }}
-),
-
 -- of a batch's details the first by `place` is shown: of trials that of the first cell, of cells that of the worst one,
 -- and of equals the last
 findings as (
@@ -22,46 +16,34 @@ findings as (
         cell,
         reason as check_name,
         count(*) as value,
-        count(*) as n_offending,
+        count(*) as n,
         min(trial_id, 5) as sample,
         min(detail) as detail,
         row_number() over (order by cell) as place
     from {{ ref('gate_offences') }}
     group by batch_id, cell, reason
+    {% for model in ('gate_cell_offences', 'gate_removed') %}
     union all
     select batch_id, cell, reason, value, n, sample, detail, row_number() over (order by value desc, cell desc) as place
-    from cell_offences
-),
-
-measured as (
-    select
-        cells.batch_id,
-        checks.check_name,
-        any_value(checks.over) as over_what,
-        any_value(checks.measure) as measure,
-        max(coalesce(findings.value, 0))::double as value_of_worst,
-        coalesce(sum(findings.n_offending), 0)::bigint as n_offending,
-        sum(cells.n_trials) as n_trials,
-        flatten(list(coalesce(findings.sample, []) order by cells.cell))[:5] as sample,
-        first(findings.detail order by findings.place) as detail
-    from cells
-    cross join {{ source('gate', 'checks') }} as checks
-    left join findings
-        on
-            cells.batch_id = findings.batch_id and cells.cell is not distinct from findings.cell
-            and checks.check_name = findings.check_name
-    group by cells.batch_id, checks.check_name
+    from {{ ref(model) }}
+    {% endfor %}
 )
 
 select
-    batch_id,
-    check_name,
+    cells.batch_id,
+    checks.check_name,
+    coalesce(sum(findings.n), 0)::bigint as n_offending,
     case
-        when over_what in ('cell', 'vignette') then value_of_worst
-        when measure = 'share' then coalesce(n_offending / nullif(n_trials, 0), 0)
+        when checks.over in ('cell', 'vignette') then max(coalesce(findings.value, 0))::double
+        when checks.measure = 'share' then coalesce(n_offending / nullif(sum(cells.n_trials), 0), 0)
         else n_offending::double
     end as value,
-    n_offending,
-    sample,
-    detail
-from measured
+    flatten(list(coalesce(findings.sample, []) order by cells.cell))[:5] as sample,
+    first(findings.detail order by findings.place) as detail
+from cells
+cross join {{ source('gate', 'checks') }} as checks
+left join findings
+    on
+        cells.batch_id = findings.batch_id and cells.cell is not distinct from findings.cell
+        and checks.check_name = findings.check_name
+group by cells.batch_id, checks.check_name, checks.over, checks.measure

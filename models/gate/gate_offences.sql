@@ -10,11 +10,12 @@
         case when source != 'recorded' and asked_at is null then 'asked_at' end,
         case when is_anchored and anchor_value is null then 'anchor_value' end
     ), '')"),
-    ('new_llm', "is_archive and llm not in (from known_llms)", "llm || ' is not in seeds/llms.csv'"),
+    ('new_llm', "is_archive and llm not in (select llm from llms)", "llm || ' is not in seeds/llms.csv'"),
     ('unknown_llm', "not is_archive and not map_contains(models, llm_recorded)", "llm || ' is not in the study'"),
     ('unknown_vignette', "domain = 'unknown'", "vignette || ' has neither a unit nor a range'"),
     ('unknown_technique',
-        "technique not in (from known_techniques) and not coalesce(list_contains(techniques, technique), false)",
+        "technique not in (select technique from techniques)
+        and not coalesce(list_contains(techniques, technique), false)",
         "technique || ' is neither in the study nor in seeds/techniques.csv'"),
     ('temperature_out_of_range', "isnan(temperature) or temperature not between 0 and 2",
         "'temperature ' || temperature"),
@@ -33,7 +34,8 @@
                 or coalesce(abs(anchor_value - exact_anchor) > 0.5 + 1e-9, true)
                 -- the baseline may have been the mean of fewer answers
                 or abs(anchor_baseline - baseline) > greatest(
-                    baseline_share * abs(baseline), coalesce(baseline_se * sd_baseline / sqrt(anchor_n_trials), 0)
+                    getvariable('baseline_share') * abs(baseline),
+                    coalesce(getvariable('baseline_se') * sd_baseline / sqrt(anchor_n_trials), 0)
                 )
     end", "concat(
         'anchor ' || anchor_value,
@@ -48,7 +50,7 @@
     ('other_prompt', "not coalesce(is_another_question, false) and prompt_hash != usual_prompt
         and (item_of_anchors is not null or item is null or source != 'recorded')",
         "'prompt ' || prompt_hash || '; most of its cell have ' || usual_prompt"),
-    ('in_the_future', "greatest(asked_at, finished_at) > loaded_at + to_seconds(late_s)",
+    ('in_the_future', "greatest(asked_at, finished_at) > loaded_at + to_seconds(getvariable('late_s'))",
         "concat('asked at ', asked_at, ' and loaded at ', loaded_at)"),
     ('backwards', "finished_at < asked_at", "'asked at ' || asked_at || ' and finished at ' || finished_at"),
     ('stale_flag', "is_flag_stale", "concat('outOfRange is ', flag_out_of_range, ' beside ', number)"),
@@ -74,67 +76,31 @@
     ('drift', "z is not null",
         "'a mean of ' || round(mean_new, 2) || ' after ' || round(mean_old, 2) || ', z ' || round(z, 1)"),
 ] %}
-with settings as (
-    select * from {{ source('gate', 'settings') }}
-),
-
-batches as (
+with batches as (
     select batch_id, models, techniques, case_numbers from {{ ref('gate_batches') }}
-),
-
-lines as (
-    select * from {{ ref('gate_lines') }}
-),
-
-copies as (
-    select * from {{ ref('gate_copies') }}
-),
-
-frequent_answers as (
-    select * from {{ ref('gate_frequent_answers') }}
 ),
 
 kinds as (
     select * from {{ ref('gate_kinds') }}
 ),
 
-culprits as (
+-- what is wrong with an LLM or a cell of it, and what its prompts tell
+told_together as (
     select * from {{ source('gate', 'culprits') }}
+    {% for reason, model in {
+        'changed_midway': 'gate_changes', 'same_answers': 'gate_same_answers', 'reversed': 'gate_reversed',
+        'cut_off': 'gate_cut',
+    }.items() %}
+    union all by name
+    select *, '{{ reason }}' as reason from {{ ref(model) }}
+    {% endfor %}
 ),
 
-patterns as (
-    select * from {{ ref('gate_patterns') }}
+{% for model in ('llms', 'techniques', 'gate_copies', 'gate_lines', 'gate_frequent_answers') %}
+{{ model }} as (
+    select * from {{ ref(model) }}
 ),
-
-known_llms as (
-    select llm from {{ ref('llms') }}
-),
-
-paradigms as (
-    select study, paradigm, any_value(pairing) as pairing from {{ ref('stg_paradigms') }}
-    group by all
-),
-
-context_windows as (
-    select llm, tokens as window_tokens from {{ ref('context_windows') }}
-),
-
-calls as (
-    select
-        trial_id,
-        tokens_in,
-        coalesce(
-            try_cast(parameters ->> '$.max_completion_tokens' as bigint),
-            try_cast(parameters ->> '$.max_tokens' as bigint),
-            tokens_out,
-            0
-        ) as tokens_allowed
-    from {{ ref('stg_calls') }}
-),
-
-known_techniques as (
-    select technique from {{ ref('techniques') }}
-),
+{% endfor %}
 
 -- not put together for all trials at once: each query takes the few columns that it needs
 trials as not materialized (
@@ -147,6 +113,45 @@ trials as not materialized (
         case rule when 'fixed' then by_rule else coalesce(anchor_baseline, baseline) * by_rule end as exact_anchor,
         case rule when 'fixed' then by_rule else floor(exact_anchor + 0.5) end as expected_anchor
     from {{ ref('gate_trials') }}
+),
+
+-- of each trial the longest call, where it is known how long one may be
+longest_calls as (
+    select
+        trials.trial_id,
+        any_value(context_windows.tokens) as window_tokens,
+        max(
+            calls.tokens_in + coalesce(
+                try_cast(calls.parameters ->> '$.max_completion_tokens' as bigint),
+                try_cast(calls.parameters ->> '$.max_tokens' as bigint),
+                calls.tokens_out,
+                0
+            )
+        ) as tokens_of_call
+    from trials
+    inner join {{ ref('context_windows') }} as context_windows using (llm)
+    inner join {{ ref('stg_calls') }} as calls using (trial_id)
+    where trials.is_new
+    group by all
+),
+
+arms as (
+    select study, vignette, technique, count(distinct arm) as n_arms from {{ ref('gate_kinds') }}
+    group by all
+),
+
+-- items that an LLM answered in some arms of a comparison and not in all of them
+unpaired as (
+    select unnest(list(trial_id)) as trial_id, any_value(n_arms) - count(distinct arm) as n_lacking from trials
+    inner join arms using (study, vignette, technique)
+    where
+        status = 'answered' and role is null
+        and (study, paradigm) in (
+            select (study, paradigm) from {{ ref('stg_paradigms') }}
+            where pairing = 'item'
+        )
+    group by study, vignette, llm, technique, temperature, item, replicate
+    having n_lacking > 0
 ),
 
 -- where nobody knows the protocol of an archive, what most trials of the vignette have is the yardstick, for a warning
@@ -205,16 +210,6 @@ other_models as (
         )
 ),
 
--- of each trial the longest call, where it is known how long one may be
-longest_calls as (
-    select trial_id, any_value(window_tokens) as window_tokens, max(tokens_in + tokens_allowed) as tokens_of_call
-    from trials
-    inner join context_windows using (llm)
-    inner join calls using (trial_id)
-    where is_new
-    group by all
-),
-
 -- who is held back for one reason is not blamed for what that reason explains
 blamed as (
     select
@@ -222,64 +217,35 @@ blamed as (
         bool_or(reason = 'another_question') as is_another_question,
         bool_or(reason = 'another_unit') as is_another_unit,
         bool_or(reason = 'another_unit' and is_of_llm) as is_of_llm
-    from culprits
+    from told_together
     group by trial_id
 ),
 
 -- whose baseline may be another than the one that its anchors were made of
 unsteady_llms as (
     select distinct trials.study, trials.vignette, trials.llm, true as is_unsteady from trials
-    inner join patterns using (trial_id)
-    where patterns.reason in ('changed_midway', 'cut_off')
-),
-
-arms as (
-    select study, vignette, technique, count(distinct arm) as n_arms from kinds
-    group by all
-),
-
--- items that an LLM answered in some arms of a comparison and not in all of them
-answered_arms as (
-    select
-        struct_pack(study, vignette, llm, technique, temperature, item, replicate) as answered_item,
-        any_value(n_arms) - count(distinct arm) as n_lacking,
-        list(trial_id) as trial_ids
-    from trials
-    inner join arms using (study, vignette, technique)
-    inner join paradigms using (study, paradigm)
-    where pairing = 'item' and status = 'answered' and role is null
-    group by all
-),
-
-unpaired as (
-    select unnest(trial_ids) as trial_id, n_lacking from answered_arms
-    where n_lacking > 0
-),
-
-means as (
-    select
-        cell,
-        count(*) filter (where is_new) as n_new,
-        count(*) filter (where not is_new) as n_old,
-        avg(number) filter (where is_new) as mean_new,
-        avg(number) filter (where not is_new) as mean_old,
-        coalesce(var_samp(number) filter (where is_new), 0) as variance_new,
-        coalesce(var_samp(number) filter (where not is_new), 0) as variance_old
-    from trials
-    where {{ is_countable() }}
-    group by all
+    inner join told_together using (trial_id)
+    where told_together.reason in ('changed_midway', 'cut_off')
 ),
 
 -- means that differ by more than chance (rounding alone has a variance of 1/12) and a share of the earlier one
 drifts as (
     select
         cell,
-        mean_new,
-        mean_old,
-        abs(mean_new - mean_old) / sqrt(greatest(variance_new, variance_old, 1 / 12.0) * (1 / n_new + 1 / n_old)) as z
-    from means
-    cross join settings
-    where n_new >= fewest and n_old >= fewest and z > drift_z and abs(mean_new - mean_old) > drift_share * abs(mean_old)
+        count(*) filter (where is_new) as n_new,
+        count(*) filter (where not is_new) as n_old,
+        avg(number) filter (where is_new) as mean_new,
+        avg(number) filter (where not is_new) as mean_old,
+        greatest(var_samp(number) filter (where is_new), var_samp(number) filter (where not is_new), 1 / 12.0)
+            as variance,
+        abs(mean_new - mean_old) as difference,
+        difference / sqrt(variance * (1 / n_new + 1 / n_old)) as z
+    from trials
+    where {{ is_countable() }}
+    group by cell
+    having
+        least(n_new, n_old) >= getvariable('fewest') and z > getvariable('drift_z')
+        and difference > getvariable('drift_share') * abs(mean_old)
 ),
 
 wrong as (
@@ -296,7 +262,8 @@ wrong as (
             when is_unsteady then null
             when
                 rule is null and by_rule is not null
-                and abs(anchor_value - exact_anchor) > greatest(0.5, baseline_share * exact_anchor) + 1e-9
+                and abs(anchor_value - exact_anchor)
+                > greatest(0.5, getvariable('baseline_share') * exact_anchor) + 1e-9
                 then
                     direction || ' anchor at ' || round(anchor_value / baseline, 2)
                     || ' of the baseline; the archive''s at ' || by_rule
@@ -310,13 +277,12 @@ wrong as (
         other_model,
         duplicate
     from trials
-    cross join settings
     inner join batches using (batch_id)
     left join usual_anchors using (study, vignette, direction)
     left join other_models using (kind)
-    left join copies using (trial_id)
-    left join lines using (trial_id)
-    left join frequent_answers using (anchored_cell)
+    left join gate_copies using (trial_id)
+    left join gate_lines using (trial_id)
+    left join gate_frequent_answers using (anchored_cell)
     left join drifts using (cell)
     left join unpaired using (trial_id)
     left join longest_calls using (trial_id)
@@ -328,12 +294,6 @@ wrong as (
 found as (
     select *, coalesce(*columns(* exclude (trial_id, batch_id, study, cell, is_new))) as first_detail from wrong
     where first_detail is not null
-),
-
-found_elsewhere as (
-    select * exclude (is_of_llm) from culprits
-    union all by name
-    select * from patterns
 )
 
 -- which of two anchors is the other one must not depend on which was loaded first
@@ -341,5 +301,5 @@ select trial_id, batch_id, study, cell, reason, detail from found
 unpivot (detail for reason in (columns(* exclude (trial_id, batch_id, study, cell, is_new, first_detail))))
 where is_new or reason = 'other_anchor'
 union all by name
-select found_elsewhere.*, trials.cell from found_elsewhere
+select told_together.* exclude (is_of_llm), trials.cell from told_together
 inner join trials using (trial_id)

@@ -2,32 +2,18 @@
 -- half of the LLMs have under it; where some have several things under it, and not most agree, it says nothing. Where
 -- as many say one thing as another, the LLM is wrong that is wrong elsewhere, else nobody knows who is. Where the text
 -- is kept, the anchor stands in it.
-with trials as (
+with prompts as (
+    select study, prompt_hash, text from {{ source('raw', 'prompts') }}
+    where prompt_kind = 'message'
+),
+
+trials as (
     select * from {{ ref('gate_asked') }}
     where prompt_hash is not null
 ),
 
-settings as (
-    select fewest, voice_share from {{ source('gate', 'settings') }}
-),
-
-prompts as (
-    select * from {{ source('raw', 'prompts') }}
-    where prompt_kind = 'message'
-),
-
 asked as (
-    select
-        study,
-        vignette,
-        llm,
-        technique,
-        question,
-        direction,
-        anchor_value,
-        prompt_hash,
-        count(*) as n
-    from trials
+    select study, vignette, llm, technique, question, direction, anchor_value, prompt_hash, count(*) as n from trials
     group by all
 ),
 
@@ -41,10 +27,9 @@ directions as (
         prompt_hash,
         max(max(anchor_value)) over (partition by study, prompt_hash) as highest,
         highest > min(min(anchor_value)) over (partition by study, prompt_hash) as is_template,
-        case when sum(n) >= any_value(fewest) then arg_max(direction, n) end as usual_direction,
+        case when sum(n) >= getvariable('fewest') then arg_max(direction, n) end as usual_direction,
         count(distinct usual_direction) over (partition by study, vignette, llm, technique) as n_apart
     from asked
-    cross join settings
     where direction in ('low', 'high')
     group by study, vignette, llm, technique, prompt_hash
 ),
@@ -61,8 +46,8 @@ claims as (
 voices as (
     select
         *,
-        n_of_llm >= fewest and n >= voice_share * n_of_llm as is_heard,
-        count(distinct case when n_of_llm >= fewest then llm end) over of_prompt as n_asking
+        n_of_llm >= getvariable('fewest') and n >= getvariable('voice_share') * n_of_llm as is_heard,
+        count(distinct case when n_of_llm >= getvariable('fewest') then llm end) over of_prompt as n_asking
     from (
         select
             study,
@@ -75,18 +60,11 @@ voices as (
         from claims
         group by study, prompt_hash, llm, about, said
     ) as counted
-    cross join settings
     window of_prompt as (partition by study, prompt_hash, about)
 ),
 
 votes as (
-    select
-        study,
-        prompt_hash,
-        about,
-        said,
-        count(*) filter (where is_heard) as n_llms,
-        any_value(n_asking) as n_asking
+    select study, prompt_hash, about, said, count(*) filter (where is_heard) as n_llms, any_value(n_asking) as n_asking
     from voices
     group by all
 ),
@@ -158,7 +136,8 @@ shared as (
     group by all
 ),
 
-written as (
+-- a text may write its anchor in words: it is another one where a number stands in its place
+unwritten as (
     select
         texts.*,
         list_has_any(
@@ -168,11 +147,6 @@ written as (
             as has_another
     from texts
     inner join shared using (study, vignette)
-),
-
--- a text may write its anchor in words: it is another one where a number stands in its place
-unwritten as (
-    select * from written
     qualify not is_written and has_another and avg(is_written::int) over (partition by study, vignette) > 0.5
 ),
 

@@ -1,6 +1,7 @@
 -- One row per trial that an audit may look at, before flags: what was read of it, with its text by its hash, and what
--- its line says beside the number, all of it as a hash too. Of document A's SACD only the beginning of the last reply
--- is kept; its first paragraph states the answer, or says nothing of what follows it.
+-- its line says beside the number, all of it as a hash too, and its prompt by the hash of the first with these words.
+-- Of document A's SACD only the beginning of the last reply is kept; its first paragraph states the answer, or says
+-- nothing of what follows it.
 {% set said = namespace(in_line='json(line)::varchar') %}
 {% for run in ['%d', '"%d"'] %}
 {% for end in [',', '}'] %}
@@ -27,7 +28,7 @@ landed as (
         anchor_baseline,
         anchor_n_trials,
         replicate,
-        prompt_hash,
+        coalesce(templates.same_as, trials.prompt_hash) as prompt_hash,
         finished_at,
         length(response_text) as text_length,
         -- all that a line says but its run number, and an id even where that is the same number
@@ -49,7 +50,11 @@ landed as (
                 and (line ->> '$.iterationDetails[#-1].biasDetected') = 'true'
                 then split_part(line ->> '$.iterationDetails[#-1].rawResponse', chr(10) || chr(10), 1)
         end as paragraph
-    from {{ ref('stg_trials') }}
+    from {{ ref('stg_trials') }} as trials
+    left join {{ source('gate', 'templates') }} as templates
+        on
+            trials.study = templates.study and trials.prompt_hash = templates.prompt_hash
+            and templates.is_anchored = (trials.anchor_value is not null)
 )
 
 select * from trials

@@ -15,19 +15,13 @@ with batches as (
     group by all
 ),
 
-taken_out as (
-    select taken_out.* exclude (llm_recorded), coalesce(aliases.llm, taken_out.llm_recorded) as llm
-    from {{ source('gate', 'taken_out') }} as taken_out
-    left join {{ ref('llm_aliases') }} as aliases on taken_out.llm_recorded = aliases.alias
-),
-
 trials as (
     select study, vignette, llm, technique, trial_id, not is_new as was_published, true as is_published
     from {{ ref('gate_trials') }} as trials
     anti join {{ ref('gate_flags') }} as flags on trials.trial_id = flags.trial_id and flags.severity = 'quarantined'
-    where (study, vignette) in (select (taken_out.study, taken_out.vignette) from taken_out)
+    where (study, vignette) in (select (study, vignette) from {{ source('gate', 'taken_out') }})
     union all by name
-    select *, true as was_published, false as is_published from taken_out
+    select *, true as was_published, false as is_published from {{ source('gate', 'taken_out') }}
 ),
 
 conditions as (
@@ -57,27 +51,6 @@ llms as (
     having sum(n_before) > 0
 ),
 
--- an older bais has one batch for all LLMs
-batches_short as (
-    select
-        batch_id,
-        any_value(cell) as cell,
-        sum(n_before) as n_before,
-        sum(n_removed) as n_removed,
-        count(*) filter (where is_gone) as n_gone,
-        flatten(list(sample order by llm))[:5] as sample_removed,
-        flatten(list(sample order by llm) filter (where is_gone))[:5] as sample_gone,
-        string_agg(format('{:,} of {}', n_removed::bigint, llm), ', ' order by llm) filter (where n_removed > 0)
-            as removed,
-        string_agg(llm, ', ' order by llm) filter (where is_gone) as gone
-    from llms
-    inner join batches
-        on
-            {{ same_in('llms', 'batches', ['study', 'vignette']) }}
-            and coalesce(llms.llm = batches.batch_llm, true)
-    group by all
-),
-
 found as (
     select
         batch_id,
@@ -85,22 +58,30 @@ found as (
         unnest([  -- noqa: AL03
             {
                 'reason': 'removed_rows',
-                'value': n_removed / n_before,
-                'n': n_removed::bigint,
-                'sample': sample_removed,
+                'value': sum(n_removed) / sum(n_before),
+                'n': sum(n_removed)::bigint,
+                'sample': flatten(list(sample order by llm))[:5],
                 'detail': format(
-                    'of {:,} published rows {:,} are removed: {}', n_before::bigint, n_removed::bigint, removed
+                    'of {:,} published rows {:,} are removed: {}', sum(n_before)::bigint, sum(n_removed)::bigint,
+                    string_agg(format('{:,} of {}', n_removed::bigint, llm), ', ' order by llm)
+                    filter (where n_removed > 0)
                 )
             },
             {
                 'reason': 'removed_llms',
-                'value': n_gone::double,
-                'n': n_gone,
-                'sample': sample_gone,
-                'detail': 'no row is left of ' || gone
+                'value': count(*) filter (where is_gone)::double,
+                'n': count(*) filter (where is_gone),
+                'sample': flatten(list(sample order by llm) filter (where is_gone))[:5],
+                'detail': 'no row is left of ' || string_agg(llm, ', ' order by llm) filter (where is_gone)
             }
         ], max_depth := 2)
-    from batches_short
+    from llms
+    inner join batches
+        on
+            {{ same_in('llms', 'batches', ['study', 'vignette']) }}
+            -- an older bais has one batch for all LLMs
+            and coalesce(llms.llm = batches.batch_llm, true)
+    group by batch_id, cell
 )
 
 select batch_id, reason, value, n, sample, detail, cell from found

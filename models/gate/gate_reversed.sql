@@ -2,21 +2,16 @@
 -- techniques that tell, by the correlation of answer and direction, where those of others do not: a finding may look
 -- like that, and so do labels that are exchanged.
 {% set of_llm = 'study, vignette, llm' %}
-with settings as (
-    select fewest, reversed_z, reversed_share, reversed_least from {{ source('gate', 'settings') }}
-),
-
-trials as not materialized (
+with trials as not materialized (
     select * from {{ ref('gate_trials') }}
     where is_anchored and is_archive
 ),
 
 techniques as (
     select {{ of_llm }}, technique, corr(number, if(direction = 'high', 1, 0)) as pull from trials
-    cross join settings
     where {{ is_countable() }}
     group by all
-    having count(*) >= 2 * any_value(fewest) and abs(pull) * sqrt(count(*) - 1) > any_value(reversed_z)
+    having count(*) >= 2 * getvariable('fewest') and abs(pull) * sqrt(count(*) - 1) > getvariable('reversed_z')
 ),
 
 llms as (
@@ -26,10 +21,9 @@ llms as (
 
 reversed as (
     select * from llms
-    cross join settings
     window of_vignette as (partition by study, vignette)
     qualify
-        n_reversed >= reversed_least and n_reversed >= reversed_share * n_told
+        n_reversed >= getvariable('reversed_least') and n_reversed >= getvariable('reversed_share') * n_told
         -- of all others together
         and sum(n_told) over of_vignette > n_told
         and sum(n_reversed) over of_vignette - n_reversed < 0.5 * (sum(n_told) over of_vignette - n_told)

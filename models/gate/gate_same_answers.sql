@@ -9,11 +9,7 @@
 } %}
 {% set labels = 'study, vignette, direction, llm, technique' %}
 {% set cell = labels ~ ', item, temperature' %}
-with settings as (
-    select same_p from {{ source('gate', 'settings') }}
-),
-
-labels as (
+with labels as (
     select distinct {{ labels }}, anchored_cell from {{ ref('gate_kinds') }}
 ),
 
@@ -41,13 +37,7 @@ answers as (
 ),
 
 fives as (
-    select
-        {{ cell }},
-        nth,
-        is_new,
-        asked_at,
-        hash(list(number) over five) as said,
-        sum(nats) over five as nats
+    select {{ cell }}, nth, is_new, asked_at, hash(list(number) over five) as said, sum(nats) over five as nats
     from answers
     window five as (partition by {{ cell }} order by nth rows between current row and 4 following)
     qualify count(*) over five = 5 and min(number) over five < max(number) over five
@@ -93,10 +83,9 @@ compared as (
 beyond_chance as (
     select study, vignette, llm, one, other, distance from pairs
     inner join compared using (study, vignette, llm)
-    cross join settings
     group by study, vignette, llm, one, other, distance
     having
-        sum(nats) + any_value(ln(same_p)) > any_value(lgamma(n + 1)) - lgamma(count(*) + 1)
+        sum(nats) + ln(getvariable('same_p')) > any_value(lgamma(n + 1)) - lgamma(count(*) + 1)
         - lgamma(greatest(any_value(n) - count(*), 0) + 1)
     qualify
         other like 'at temperature%'

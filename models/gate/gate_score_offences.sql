@@ -1,10 +1,6 @@
 -- One row per audited batch of scores, thing that is wrong and what it is wrong with: a score, a cell that lacks
 -- targets (`n` of them), or another scoring that scored the same differently.
-with settings as (
-    select n_targets, disagreement from {{ source('gate', 'settings') }}
-),
-
-versions as (
+with versions as (
     select * from {{ ref('stg_version_entries') }}
     where record_id is not null or is_complete
 ),
@@ -42,14 +38,14 @@ held as (
 ),
 
 cells as (
-    select batch_id, anchor, any_value(variation) as variation, count(distinct target) as n_scored from new
-    group by all
-),
-
-lone_anchors as (
-    select batch_id, any_value(anchor) as anchor, any_value(variation) as variation from cells
-    group by all
-    having count(*) = 1
+    select
+        batch_id,
+        anchor,
+        any_value(variation) as variation,
+        count(distinct target) as n_scored,
+        count(*) over (partition by batch_id) as n_anchors
+    from new
+    group by batch_id, anchor
 ),
 
 -- a dtype, or the words of a prompt, that were not recorded may be the same as any
@@ -69,13 +65,12 @@ disagreements as (
     from new
     semi join held on new.record_id = held.record_id
     inner join held as others using (llm, prompt, target)
-    cross join settings
     where
         new.scoring != others.scoring
         and greatest(new.log_probability, others.log_probability) <= 0
         and coalesce(new.dtype = others.dtype, true)
         and coalesce(new.prompt_hash = others.prompt_hash, true)
-        and abs(new.log_probability - others.log_probability) > disagreement
+        and abs(new.log_probability - others.log_probability) > getvariable('disagreement')
     group by all
 )
 
@@ -83,20 +78,19 @@ select
     batch_id,
     null as score_id,
     'missing_target' as reason,
-    n_targets - n_scored as n,
-    format('{} under anchor {}: {} of {} targets', variation, anchor, n_scored, n_targets) as detail
+    getvariable('n_targets') - n_scored as n,
+    format('{} under anchor {}: {} of {} targets', variation, anchor, n_scored, getvariable('n_targets')) as detail
 from cells
-cross join settings
-where n_scored != n_targets
+where n_scored != getvariable('n_targets')
 union all by name
 select
     batch_id,
     null as score_id,
     'missing_target' as reason,
-    n_targets as n,
+    getvariable('n_targets') as n,
     format('{} has no other anchor than {}', variation, anchor) as detail
-from lone_anchors
-cross join settings
+from cells
+where n_anchors = 1
 union all by name
 select
     batch_id,

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from bais.main import main
-from ingest.gate.rehearsal import ERRORS, _with_number
+from ingest.rehearsal import ERRORS, _with_number
 from tests.tools.small_archive import lines_of, write_archive
 
 pytestmark = pytest.mark.slow("errors planted and audited, one after the other")

@@ -18,8 +18,8 @@ import numpy as np
 
 from ingest.bring.mapping import Given
 from ingest.gate import audit as gate
-from ingest.gate.rehearsal import warehouse_at
 from ingest.land.versions import Version
+from ingest.rehearsal import warehouse_at
 from ingest.run import land_folder
 from tests.tools.small_archive import lines_of, write_archive
 from tests.tools.stand_ins import thresholds_without_great_expectations
