@@ -31,6 +31,7 @@ IN = "__file_of_row"  # what no column of anybody's is called
 REJECTED = re.compile(
     r"CSV Error on Line|state machine reached an invalid state|Invalid unicode|not utf-8", re.IGNORECASE
 )
+GLOB = re.compile(r"[*?[]")
 OUT_OF_MEMORY = (duckdb.OutOfMemoryException, MemoryError)
 # how far a structure of JSON is taken apart: what has more keys than this holds data in its keys
 MOST_KEYS = 200
@@ -77,7 +78,8 @@ def open_memory(spec):
     memory = duckdb.connect(config=settings)
     memory.execute(SESSION)
     memory.execute("set python_enable_replacements = false")
-    paths = [path for part in parts(spec) for file in part["paths"] for path in (file, f"{file}.wal")]
+    files = [file for part in parts(spec) for file in part["paths"]]
+    paths = [path for file in files for path in (file, pattern_of(file), f"{file}.wal")]
     memory.execute(f"set allowed_paths = [{', '.join(map(quoted, paths))}]")
     memory.execute("set enable_external_access = false")
     with contextlib.suppress(ImportError, OSError, ValueError):
@@ -109,23 +111,23 @@ def of_csv(memory, part):
     """Select the rows of CSV files of one header; every value is a text, and an empty one null."""
     columns = ", ".join(f"{quoted(column)}: 'VARCHAR'" for column in part["columns"])
     return _select(
-        f"read_csv({_listed(part['paths'])}, columns = {{{columns}}}, auto_detect = false, header = true, "
+        f"read_csv({_files(part)}, columns = {{{columns}}}, auto_detect = false, header = true, "
         f"delim = {quoted(part['delimiter'])}, quote = '\"', escape = '\"', max_line_size = {LONGEST_ROW}, "
-        f"buffer_size = {2 * LONGEST_ROW}, filename = {quoted(IN)})",
+        f"buffer_size = {2 * LONGEST_ROW}, compression = {quoted(part['compression'])}, filename = {quoted(IN)})",
         part, part["columns"],
     )  # fmt: skip
 
 
 def of_parquet(memory, part):
     """Select the rows of Parquet files."""
-    reader = f"read_parquet({_listed(part['paths'])}, union_by_name = true, filename = {quoted(IN)})"
+    reader = f"read_parquet({_files(part)}, union_by_name = true, filename = {quoted(IN)})"
     names = [column[0] for column in memory.execute(f"select * from {reader} limit 0").description]
     return _select(reader, part, [name for name in names if name != IN])
 
 
 def of_records(memory, part):
     """Select what records of JSON hold: a column for each key that one of them has, and `record`, the whole."""
-    files = f"read_parquet({_listed(part['paths'])})"
+    files = f"read_parquet({_files(part)})"
     reader = f"(select {FILENAME}, try_cast(record as json) as record from {files}) where json_type(record) = 'OBJECT'"
     ((structure,),) = memory.execute(f"select json_group_structure(record) from {reader}").fetchall()
     structure = readable_structure(json.loads(structure or '"JSON"'))
@@ -149,6 +151,11 @@ def of_duckdb(memory, part):
 
 
 SELECTS = {"csv": of_csv, "parquet": of_parquet, "records": of_records, "duckdb": of_duckdb}
+
+
+def pattern_of(path: str) -> str:
+    """Return the pattern by which DuckDB's readers, which take every name for one, find one file alone."""
+    return GLOB.sub(r"[\g<0>]", path)
 
 
 def free_name(name: str, others=()) -> str:
@@ -183,8 +190,8 @@ def _name(text):
     return '"' + text.replace('"', '""') + '"'
 
 
-def _listed(texts):
-    return f"[{', '.join(map(quoted, texts))}]"
+def _files(part):
+    return f"[{', '.join(quoted(pattern_of(path)) for path in part['paths'])}]"
 
 
 def send_columns(memory, spec) -> None:

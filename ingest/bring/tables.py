@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ingest.archives.table import ARCHIVE, KINDS
+from ingest.bring.child import GLOB
 from ingest.bring.sheets import sheets, write_sheet
-from ingest.texts.csv_text import clean_csv, header_of
+from ingest.texts.csv_text import clean_csv, compression_of, header_of
 from ingest.texts.lines import Block, Line
 from ingest.warehouse import UserError, in_memory, printable, quoted, some
 
@@ -53,6 +54,10 @@ class Tables:
         found = {}
         of_kinds = {}
         for path, called in files.items():
+            if GLOB.search(str(path)) and any("\\" in part for part in path.parts[1:]):
+                raise UserError(
+                    f"{printable(called)}: DuckDB finds no file with \\ and one of * ? [ in its path: rename it"
+                )
             of_kinds.setdefault(kind_of(path), {})[path] = called
         for kind, of_kind in of_kinds.items():
             if kind in ("csv", "parquet", "records", None):
@@ -102,9 +107,10 @@ class Tables:
             with _sentences():
                 header = header_of(path, printable(called))
             _refuse_twice(header[0], called)
-            headers.setdefault(header, []).append(path)
-        for (columns, delimiter), paths in headers.items():
-            self.csv.append(_part("csv", paths, _above(paths[0], files), columns=list(columns), delimiter=delimiter))
+            headers.setdefault((*header, compression_of(path)), []).append(path)
+        for (columns, delimiter, compression), paths in headers.items():
+            more = {"columns": list(columns), "delimiter": delimiter, "compression": compression}
+            self.csv.append(_part("csv", paths, _above(paths[0], files), **more))
             yield self.csv[-1]
 
     def _parquet(self, files):

@@ -15,6 +15,7 @@ from pathlib import Path
 DELIMITERS = ",;\t|"
 AT_THE_END = "unexpected end of data"
 OF_QUOTES = ("expected after", AT_THE_END)  # what Python's reader says of them
+OPENERS = {"gzip": gzip.open, "none": open}
 NOT_UTF_8 = "this line is not UTF-8: save the file as UTF-8"
 QUOTE = (
     "a quote is opened here and not closed where its value ends: a value that holds a quote stands in quotes as a "
@@ -82,12 +83,17 @@ def header_of(path: Path, name: str) -> tuple[tuple[str, ...], str]:
         return tuple(header), rows.dialect.delimiter
 
 
+def compression_of(path: Path) -> str:
+    """Return how a CSV file is packed, as its name says: gzip or none."""
+    return "gzip" if path.suffix.lower() == ".gz" else "none"
+
+
 def clean_csv(path: Path, target: Path, name: str) -> Iterator[tuple[int, str, str]]:
     """Copy a CSV file without the lines that are none, with commas; yield these, each with its number and the reason.
 
     A quote that nothing closes would take the rest of the file with it: it is an error.
     """
-    with _opened(path) as file, (gzip.open if path.suffix == ".gz" else open)(target, "wt", encoding="utf-8") as copy:
+    with _opened(path) as file, OPENERS[compression_of(path)](target, "wt", encoding="utf-8") as copy:
         lines, write = _Lines(file), csv.writer(copy, lineterminator="\n").writerow
         header, rows = _header(lines, name)
         write(header)
@@ -129,7 +135,7 @@ class _Lines:
 
 def _opened(path):
     csv.field_size_limit(sys.maxsize)
-    return (gzip.open if path.suffix == ".gz" else open)(path, "rb")
+    return OPENERS[compression_of(path)](path, "rb")
 
 
 def _header(lines, name):

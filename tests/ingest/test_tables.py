@@ -548,6 +548,38 @@ def test_a_mapping_in_yaml_is_told_what_one_is_now(refused, golden):
     golden(refused(FOREIGN, None, "--map", "map.yaml"))
 
 
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "jsonl"])
+def test_a_name_that_looks_like_a_pattern_is_that_of_one_file(archive, bring, query, kind):
+    folder = archive / "study[ab]"
+    names = [
+        f"{name}.{kind}" for name in ("run[1]", "run1", "a*", "ab", "q?", "it's é [x]", "[*]/deep", "**/deep", "SHOUT")
+    ]
+    names.append("loud" + f".{kind}".upper())
+    for number, name in enumerate(names):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if kind == "jsonl":
+            path.write_text(json.dumps(row(number)))
+        elif kind == "parquet":
+            duckdb.sql(f"select 'a/b' as model, 'theft' as scene, null as anchor, {number} as answer").write_parquet(
+                str(path)
+            )
+        else:
+            text = f"model,scene,anchor,answer\na/b,theft,,{number}\n".encode()
+            path.write_bytes(gzip.compress(text) if kind == "csv.gz" else text)
+    assert bring(folder, MAP) == 0
+    found = query("select source_file, response_recorded from raw.trials order by response_recorded")
+    assert found == [(name, float(number)) for number, name in enumerate(names)]
+
+
+def test_a_table_beside_is_the_file_that_is_named(archive, bring, query):
+    for name in ("b[1].csv", "b1.csv"):
+        (archive.parent / name).write_text(f"model,llm\na/b,{name}\n")
+    select = MAP.replace("model as llm", "llm").replace("from source", "from source join names using (model)")
+    assert bring(FOREIGN, select, "--with", f"names={archive.parent / 'b[1].csv'}") == 0
+    assert query("select distinct llm_recorded from raw.trials") == [("b[1].csv",)]
+
+
 def test_folders_of_two_kinds_are_told_apart(archive, refused, bring, query):
     (archive / "a.csv").write_text(FOREIGN)
     (archive / "b.jsonl").write_text(json.dumps(row()))
