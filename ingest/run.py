@@ -692,6 +692,11 @@ def _rows(n_of_files) -> list[str]:
 
 def _fate_of_gone(summary) -> str:
     """Say whether what a version lacks leaves the public tables, and why not."""
+    if summary.is_mapped_anew:
+        return (
+            "what is gone leaves the public tables, since the mapping is another one and nothing tells which row was "
+            "which (a column own_id would); nothing is deleted"
+        )
     if summary.is_complete:
         return "what is gone leaves the public tables; nothing is deleted"
     why = f", since {summary.doubt}" if summary.doubt else ""

@@ -474,6 +474,7 @@ class Summary:
     version: str | None = None
     is_older: bool = False
     is_complete: bool = False
+    is_mapped_anew: bool = False
     doubt: str | None = None
     n_new: int = 0
     n_unchanged: int = 0
@@ -779,7 +780,12 @@ class _Import:
         versions.match(memory, self.archive, warehouse_path())
         commit = commit_of(self.folder)
         summary.label = self.version.label or (commit and commit.label)
-        summary.is_complete = self.version.is_complete or (not unreadable and self._is_whole_by(commit, own_names))
+        summary.is_mapped_anew = versions.is_mapped_anew(memory, self.version, summary.source_name)
+        summary.is_complete = (
+            self.version.is_complete
+            or summary.is_mapped_anew
+            or (not unreadable and self._is_whole_by(commit, own_names))
+        )
         self._set(is_complete=summary.is_complete)
         versions.decide(memory)
         self._sum_up()

@@ -43,7 +43,7 @@ select trial_id from warehouse.raw.trials
 where study = getvariable('study') and source != 'recorded';
 
 create table versions as
-select version_id, source_name, label, digest, is_older, ordinal from warehouse.raw.source_versions
+select version_id, source_name, label, digest, mapping, is_older, ordinal from warehouse.raw.source_versions
 where study = getvariable('study') and archive = getvariable('archive');
 
 create table files_before as
@@ -78,17 +78,17 @@ select
     source_name,
     entry,
     arg_max(struct_pack(record_id, batch_id, source_file), ordinal) filter (record_id is not null) as at_last,
-    arg_max(struct_pack(record_id, is_complete), ordinal) as last_word
+    arg_max(struct_pack(record_id, batch_id, is_complete), ordinal) as last_word
 from stg_version_entries
 where study = getvariable('study') and archive = getvariable('archive') and not is_older
 group by all
 """
 
 HELD = """
-create table held as
-with published as (select batch_id from stg_batch_verdicts where is_published),
+create table published as select batch_id from stg_batch_verdicts where is_published;
 
-of_sources as (
+create table held as
+with of_sources as (
     select
         source_name,
         entry,
@@ -96,10 +96,11 @@ of_sources as (
         at_last.batch_id,
         at_last.source_file as path,
         last_word.record_id is not null as is_in_version,
-        last_word.record_id is null and last_word.is_complete as is_withdrawn
+        last_word.record_id is null and last_word.is_complete as is_said_withdrawn,
+        is_said_withdrawn and last_word.batch_id in (from published) as is_withdrawn
     from last_words
     union all
-    select source_name, trial_id, trial_id, batch_id, source_file, true, false
+    select source_name, trial_id, trial_id, batch_id, source_file, true, false, false
     from warehouse.raw.trials
     inner join known using (trial_id, batch_id)
     inner join versions using (version_id)
@@ -115,7 +116,19 @@ select
     {own_id} as own_id,
     of_sources.batch_id in (from published) as is_published
 from of_sources
-inner join warehouse.raw.trials as trials on of_sources.record_id = trials.trial_id
+inner join warehouse.raw.trials as trials on of_sources.record_id = trials.trial_id;
+
+-- of the newest version, and of the newest of which something is published
+create table mappings as
+select source_name, arg_max(mapping, ordinal) as mapping from versions where not is_older group by all
+union
+select source_name, arg_max(mapping, ordinal) as mapping
+from versions
+semi join (
+    select version_id from warehouse.raw.batches where batch_id in (from published)
+) using (version_id)
+where not is_older
+group by all
 """
 
 # The lines of the version that may be other entries than they seem, against the entries that no line is.
@@ -213,6 +226,35 @@ from (
     group by all
 ) as at_last
 inner join files_now using (path_in_archive, n_lines)
+"""
+
+# The files of which another mapping made rows, and this one makes others: by nothing but ids of their own can anybody
+# tell which of these are the same answers.
+MAPPED_ANEW = """
+with olds as (
+    select distinct before.path, own_key like 'id %' as is_known from before
+    inner join old on before.id = old.line_number and not is_withdrawn
+    anti join pairs on before.id = pairs.old_id
+),
+
+news as (
+    select distinct path, own_key like 'id %' as is_known from after anti join pairs using (id)
+)
+
+select olds.path from olds
+inner join news on olds.path = news.path and (olds.is_known and news.is_known) is not true
+where exists (
+    from mappings where source_name = getvariable('source_name') and mapping != getvariable('mapping')
+)
+order by all
+"""
+
+# The files of a source that are not there.
+ABSENT = """
+select distinct path from held
+where source_name = getvariable('source_name')
+    and not is_withdrawn
+    and path not in (select path_in_archive from files_now)
 """
 
 # Whether more than half of the files that the source's entries lie in are there again, and of the entries.
@@ -347,7 +389,7 @@ select
     true as is_published,
     getvariable('is_complete') and not is_withdrawn as is_to_publish,
     false as is_to_land,
-    not is_in_version and not is_to_publish as is_as_before
+    not is_in_version and (is_said_withdrawn or not is_to_publish) as is_as_before
 from old
 where line_number not in (select old_id from pairs)
     -- the record that an entry had first is there again: that entry has changed
@@ -384,7 +426,8 @@ select
     llm_recorded,
     is_to_land
 from decided
-where not is_as_before or (not is_published and batch_of(vignette, llm_recorded) in (from touched))
+where not is_as_before
+    or ((change = 'gone' and is_to_publish or not is_published) and batch_of(vignette, llm_recorded) in (from touched))
 """
 
 
@@ -534,6 +577,19 @@ def refuse_part_as_whole(version: Version, part: str | None, unreadable: list[st
             f"--complete says that this is the whole of the source, and {printable(unreadable[0])} cannot be read: "
             "mend it, or leave --complete out"
         )
+
+
+def is_mapped_anew(memory, version: Version, source_name: str) -> bool:
+    """Whether what another mapping made of these files leaves, as a whole; refused where some of them are not there."""
+    if version.is_complete or version.is_older or not (files := memory.sql(MAPPED_ANEW).fetchall()):
+        return False
+    if memory.sql(ABSENT).fetchall():
+        raise UserError(
+            f"{printable(files[0][0])} was imported with another mapping, and its rows have no own_id by which they "
+            f"would be known again: import all files of the source {printable(source_name)} with this mapping, or say "
+            "with --complete that these are all; nothing was landed"
+        )
+    return True
 
 
 def match(memory, archive, warehouse: Path) -> None:

@@ -749,3 +749,84 @@ def test_both_forms_of_one_evaluation_are_the_same_entries(archive, make, land, 
     shutil.copy(forms["json"], tmp_path / "both" / "results.json")
     assert "3 duplicates" in land("--format", "promptfoo", "--study", "s", folder=tmp_path / "both")
     assert query("select count(*) from raw.trials") == [(3,)]
+
+
+def mapped(number, more=""):
+    """Write a mapping of the table below."""
+    return (
+        f"select filename, llm, 'v' as vignette, {number} as number, 'USD' as response_unit, 'd' as domain, 0.7 as "
+        f"temperature from source {more}"
+    )
+
+
+def rows_of(*numbers):
+    return "llm,x\n" + "".join(f"a/b,{number}\n" for number in numbers)
+
+
+@pytest.fixture
+def map_file(archive):
+    """Write a table below the archive's folder and a mapping beside it; return the options that import it with this."""
+
+    def write(content, select):
+        (archive / "t.csv").write_text(content)
+        path = archive.parent / "map.sql"
+        path.write_text(select)
+        return ("--map", str(path), "--study", "s")
+
+    return write
+
+
+OTHER_ROWS = {
+    "more": ((1, 2, 3, 4, 5, 6, 7), ""),
+    "fewer": ((1, 2, 3, 4, 5), ""),
+    "one of the middle less": ((1, 2, 4, 5, 6), ""),
+    "as many, one of which is left out": ((1, 2, 3, 4, 5, 6), "where x::int != 3"),
+    "others": ((7, 8), ""),
+}
+
+
+@pytest.mark.parametrize(("numbers", "more"), OTHER_ROWS.values(), ids=OTHER_ROWS)
+def test_another_mapping_of_other_rows_publishes_what_it_makes_and_nothing_twice(
+    land, published, map_file, numbers, more
+):
+    land(*map_file(rows_of(1, 2, 3, 4, 5, 6), mapped("x::int")))
+    said = land(*map_file(rows_of(*numbers), mapped("x::int * 10", more)))
+    left = [10 * number for number in numbers if not (more and number == 3)]
+    assert numbers_of(published) == left
+    assert "the mapping is another one" in said
+    assert "nothing has changed" in land(*map_file(rows_of(*numbers), mapped("x::int * 10", more)))
+    land(*map_file(rows_of(*numbers, 9), mapped("x::int * 10", more)))
+    assert numbers_of(published) == [*left, 90]
+
+
+def test_what_another_mapping_made_leaves_with_the_version_that_passes(land, published, map_file):
+    land(*map_file(rows_of(1, 2, 3), mapped("x::int")), audits=True)
+    land(*map_file(rows_of(1, 2, 3, 4), mapped("x::int * 10").replace("0.7 as", "7 as")), audits=True)
+    assert numbers_of(published) == [1, 2, 3]
+    land(*map_file(rows_of(1, 2, 3, 4), mapped("x::int * 100")), audits=True)
+    assert numbers_of(published) == [100, 200, 300, 400]
+
+
+def test_rows_with_ids_of_their_own_are_no_others_by_another_mapping_and_stay(land, published, map_file):
+    content, with_id = "llm,x,id\na/b,1,i1\na/b,2,i2\n", "number, id as own_id"
+    land(*map_file(content, mapped("x::int").replace("number", with_id)))
+    select = mapped("x::int * 10").replace("number", with_id)
+    said = land(*map_file("llm,x,id\na/b,2,i2\na/b,3,i3\na/b,4,i4\n", select))
+    assert "stays published" in said
+    assert numbers_of(published) == [1, 20, 30, 40]
+
+
+def test_another_mapping_of_some_files_is_refused_where_it_cannot_be_told_what_it_replaces(
+    archive, land, published, map_file
+):
+    (archive / "u.csv").write_text(rows_of(8, 9))
+    land(*map_file(rows_of(1, 2, 3), mapped("x::int")))
+    options = map_file(rows_of(1, 2, 3, 4), mapped("x::int * 10"))
+    (archive / "u.csv").rename(archive.parent / "u.csv")
+    said = land(*options, code=2)
+    assert "t.csv was imported with another mapping" in said
+    assert "import all files of the source archive" in said
+    assert "import all files" in land(*options, "--source", "archive", folder=archive / "t.csv", code=2)
+    (archive.parent / "u.csv").rename(archive / "u.csv")
+    land(*options)
+    assert numbers_of(published) == [10, 20, 30, 40, 80, 90]
