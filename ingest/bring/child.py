@@ -32,6 +32,7 @@ REJECTED = re.compile(
     r"CSV Error on Line|state machine reached an invalid state|Invalid unicode|not utf-8", re.IGNORECASE
 )
 GLOB = re.compile(r"[*?[]")
+NOW = {"current_date", "current_timestamp", "current_time", "localtime", "localtimestamp"}  # called without brackets
 OUT_OF_MEMORY = (duckdb.OutOfMemoryException, MemoryError)
 # how far a structure of JSON is taken apart: what has more keys than this holds data in its keys
 MOST_KEYS = 200
@@ -245,10 +246,39 @@ def bind(memory, spec) -> list[str]:
     if statements[0].type != duckdb.StatementType.SELECT:
         kind = str(statements[0].type).rpartition(".")[2].lower()
         raise UserError(f"{name} is no SELECT ({kind}): a mapping is one SELECT, and changes nothing")
+    if unstable := unstable_call(memory, select):
+        raise UserError(
+            f"{name} calls {printable(unstable)}, which is something else at each import, so that no row would be known "
+            "again: leave it out"
+        )
     memory.execute(f"create view yielded as {select}")
     names = [column[0] for column in memory.execute(f"describe {select}").fetchall()]
     refuse_columns(names, spec["n_files"], is_map=spec["is_map"], where=spec["where"], to_do=spec["to_do"])
     return names
+
+
+def unstable_call(memory, select: str) -> str | None:
+    """Return a function that a query calls and that gives another value at another time, if there is one."""
+    parsed = json.loads(memory.execute("select json_serialize_sql($select)", {"select": select}).fetchone()[0])
+    unstable = memory.execute(
+        "select distinct function_name from duckdb_functions() "
+        "where stability in ('VOLATILE', 'CONSISTENT_WITHIN_QUERY') and function_name != 'error'"
+    ).fetchall()
+    names = {name for (name,) in unstable}
+    for node in _nodes(parsed):
+        if str(node.get("function_name")).lower() in names:
+            return f"{node['function_name']}()"
+        if len(said := node.get("column_names", ())) == 1 and said[0].lower() in NOW:
+            return said[0]
+    return None
+
+
+def _nodes(parsed):
+    """Yield each object in a structure of JSON."""
+    if isinstance(parsed, dict):
+        yield parsed
+    for part in parsed.values() if isinstance(parsed, dict) else parsed if isinstance(parsed, list) else ():
+        yield from _nodes(part)
 
 
 def in_words(error: duckdb.Error, spec: dict) -> str:

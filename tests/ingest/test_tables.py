@@ -291,6 +291,8 @@ REFUSED = {
     "half a vignette": MAP.replace(", 'judicial' as domain", ""),
     "no filename": MAP.replace("filename", "null as filename"),
     "another filename": MAP.replace("filename", "'x.csv' as filename"),
+    "a function of chance": MAP.replace("answer as", "(select uuid()) as item, answer as"),
+    "the time of the import": MAP.replace("answer as", "current_timestamp as asked_at, answer as"),
     "a NUL": MAP.replace("answer as number", "'x' || chr(0) as text"),
 }
 
