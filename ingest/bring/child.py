@@ -34,6 +34,8 @@ REJECTED = re.compile(
 GLOB = re.compile(r"[*?[]")
 NOW = {"current_date", "current_timestamp", "current_time", "localtime", "localtimestamp"}  # called without brackets
 OUT_OF_MEMORY = (duckdb.OutOfMemoryException, MemoryError)
+SINGLE = ("VARCHAR", "BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "DOUBLE", "BOOLEAN", "NULL")  # kinds of JSON
+TOO_DEEP = re.compile(r"JSON exceeds maximum recursion depth of (\d+)")
 # how far a structure of JSON is taken apart: what has more keys than this holds data in its keys
 MOST_KEYS = 200
 
@@ -131,7 +133,8 @@ def of_records(memory, part):
     files = f"read_parquet({_files(part)})"
     reader = f"(select {FILENAME}, try_cast(record as json) as record from {files}) where json_type(record) = 'OBJECT'"
     ((structure,),) = memory.execute(f"select json_group_structure(record) from {reader}").fetchall()
-    structure = readable_structure(json.loads(structure or '"JSON"'))
+    structure = json.loads(structure or '"JSON"')
+    structure = readable_structure(with_texts(structure, texts_among(memory, reader, structure)))
     keys = [*structure] if isinstance(structure, dict) else []
     taken = "".join(f", record_.{_name(key)} as {_name(free_name(key, keys))}" for key in keys)
     whole = ", record" if part["has_whole"] and "record" not in map(str.lower, keys) else ""
@@ -162,6 +165,54 @@ def pattern_of(path: str) -> str:
 def free_name(name: str, others=()) -> str:
     """Return how a column of a file is called that bais gives every source: it is another one."""
     return f"{name}_1" if name.lower() == FILENAME else name
+
+
+def texts_among(memory, reader: str, structure) -> set[str]:
+    """Return the places in records that have to be read as texts.
+
+    A place of several kinds, none of them a list or an object, would be JSON, with the quotes of its texts; a place of
+    numbers would be rounded where one of them is too long.
+    """
+    tests = {}
+    for place, kind in _leaves(structure):
+        path = quoted(place)
+        is_many = "[*]" in place
+        types, texts = (f"json_type(record, {path})", f"(record ->> {path})")
+        types, texts = (types, texts) if is_many else (f"[{types}]", f"[{texts}]")
+        if kind == "JSON":
+            tests[place] = (
+                f"bool_and(coalesce(list_has_all({list(SINGLE)}, list_filter({types}, lambda t: t is not null)), true))"
+            )
+        elif kind == "DOUBLE":
+            tests[place] = f"bool_or(len(list_filter({texts}, lambda t: regexp_full_match(t, '-?[0-9]{{16,}}'))) > 0)"
+    if not tests:
+        return set()
+    (are_texts,) = memory.execute(f"select {', '.join(tests.values())} from {reader}").fetchall()
+    return {place for place, is_text in zip(tests, are_texts, strict=True) if is_text}
+
+
+def _leaves(structure, place="$"):
+    """Yield the path of each single value in a structure of JSON, and its kind."""
+    if isinstance(structure, dict) and len(structure) <= MOST_KEYS:
+        for key, of_key in structure.items():
+            yield from _leaves(of_key, _below(place, key))
+    elif isinstance(structure, list) and structure:
+        yield from _leaves(structure[0], f"{place}[*]")
+    elif isinstance(structure, str):
+        yield place, structure
+
+
+def with_texts(structure, texts: set[str], place="$"):
+    """Return a structure of JSON in which what stands at some places is a text."""
+    if isinstance(structure, dict):
+        return {key: with_texts(of_key, texts, _below(place, key)) for key, of_key in structure.items()}
+    if isinstance(structure, list):
+        return [with_texts(of_element, texts, f"{place}[*]") for of_element in structure]
+    return "VARCHAR" if place in texts else structure
+
+
+def _below(place, key):
+    return f'{place}."{key}"'
 
 
 def readable_structure(structure):
@@ -248,8 +299,8 @@ def bind(memory, spec) -> list[str]:
         raise UserError(f"{name} is no SELECT ({kind}): a mapping is one SELECT, and changes nothing")
     if unstable := unstable_call(memory, select):
         raise UserError(
-            f"{name} calls {printable(unstable)}, which is something else at each import, so that no row would be known "
-            "again: leave it out"
+            f"{name} calls {printable(unstable)}, which is something else at each import, so that no row would be "
+            "known again: leave it out"
         )
     memory.execute(f"create view yielded as {select}")
     names = [column[0] for column in memory.execute(f"describe {select}").fetchall()]
@@ -292,6 +343,8 @@ def in_words(error: duckdb.Error, spec: dict) -> str:
     if "Table with name source does not exist" in text:
         named = ", ".join(table["name"] for table in spec["tables"])
         return f"there are several tables, {printable(named)}: say which the rows are from"
+    if deep := TOO_DEEP.search(text):
+        return f"a record of it is nested deeper than {deep[1]} levels, which cannot be taken apart: take it out"
     if "DML statements" in text or "configuration has been locked" in text:
         return "a mapping is one SELECT, and changes nothing"
     first, _, rest = text.partition("\n")

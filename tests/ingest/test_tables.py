@@ -589,3 +589,44 @@ def test_folders_of_two_kinds_are_told_apart(archive, refused, bring, query):
     (archive / "c.csv").write_text(FOREIGN)
     assert bring(archive, MAP) == 0
     assert query("select distinct source_file from raw.trials order by all") == [("a.csv",), ("c.csv",)]
+
+
+def test_values_of_several_kinds_are_texts_without_quotes_and_long_numbers_are_not_rounded(bring, query):
+    rows = [
+        {
+            "model": "openai/gpt-4.1",
+            "scene": "theft",
+            "answer": 'so "7"',
+            "id": 12345678901234567,
+            "more": {"x": "low"},
+        },
+        {"model": 4, "scene": "theft", "answer": 7, "id": 1.5, "more": {"x": None}},
+        {"model": "a/b", "scene": "theft", "answer": True, "id": 2, "more": {"x": "low"}},
+    ]
+    rows[1]["list"], rows[2]["list"] = [{"n": 3}], [{"n": "four"}]
+    select = (
+        "select filename, model as llm, scene as vignette, answer as text, id as own_id, more.x as anchor_direction, "
+        "list[1].n as item, 'v' as domain, 'months' as response_unit from source"
+    )
+    assert bring("\n".join(map(json.dumps, rows)), select, name="results.jsonl") == 0
+    assert query(
+        "select llm_recorded, response_text, line ->> '$.own_id', anchor_direction, item from raw.trials "
+        "order by source_line"
+    ) == [
+        ("openai/gpt-4.1", 'so "7"', "12345678901234567", "low", None),
+        ("4", "7", "1.5", "none", "3"),
+        ("a/b", "true", "2", "low", "four"),
+    ]
+
+
+def test_what_is_text_here_and_a_list_there_stays_json(bring, query):
+    rows = [row(), row(answer=[{"text": "9"}]), row(answer="8")]
+    select = MAP.replace("answer as number", "coalesce(answer ->> '$[0].text', answer ->> '$') as number")
+    assert bring("\n".join(map(json.dumps, rows)), select, name="results.jsonl") == 0
+    assert query("select response_recorded from raw.trials order by all") == [(8.0,), (9.0,), (12.0,)]
+
+
+def test_records_that_are_nested_too_deeply_are_refused(refused, golden):
+    deep = '{"a": ' + "[" * 5000 + "]" * 5000 + "}"
+    golden(refused("\n".join([json.dumps(row()), deep]), MAP, name="results.jsonl"))
+    golden(refused(f"[{json.dumps(row())}, {deep}]", MAP, name="results.json"))
