@@ -20,7 +20,7 @@ import duckdb
 import pyarrow as pa
 
 from ingest.bring.columns import FILENAME, KNOWN, OF_ALL, refuse_columns
-from ingest.warehouse import SESSION, UserError, printable, quoted
+from ingest.warehouse import DAMAGE, SESSION, UserError, printable, quoted, some
 
 MEMORY = "600MB"
 MEMORY_BEYOND = 1200 << 20  # that DuckDB's own limit does not know of, such as one long text
@@ -343,6 +343,12 @@ def in_words(error: duckdb.Error, spec: dict) -> str:
     if "Table with name source does not exist" in text:
         named = ", ".join(table["name"] for table in spec["tables"])
         return f"there are several tables, {printable(named)}: say which the rows are from"
+    if DAMAGE.search(text):
+        files = sorted({part["filename"] for part in parts(spec) if part["kind"] == "duckdb"})
+        return (
+            f"{printable(some(files))} {'is' if len(files) == 1 else 'or one of them is'} damaged: import a copy of it "
+            f"that is whole ({printable(text.splitlines()[0])})"
+        )
     if deep := TOO_DEEP.search(text):
         return f"a record of it is nested deeper than {deep[1]} levels, which cannot be taken apart: take it out"
     if "DML statements" in text or "configuration has been locked" in text:

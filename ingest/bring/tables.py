@@ -149,11 +149,14 @@ class Tables:
         with in_memory() as memory:
             try:
                 memory.execute(f"attach {quoted(path)} as there (read_only)")
+                tables = memory.execute(
+                    "select schema_name, table_name from duckdb_tables() where database_name = 'there' order by all"
+                ).fetchall()
             except Exception as error:
-                raise UserError(f"{printable(called)} cannot be read as DuckDB: {_first_line(error)}") from None
-            tables = memory.execute(
-                "select schema_name, table_name from duckdb_tables() where database_name = 'there' order by all"
-            ).fetchall()
+                raise UserError(
+                    f"{printable(called)} cannot be read as DuckDB: import a copy of it that is whole "
+                    f"({_first_line(error)})"
+                ) from None
         for schema, table in tables:
             part = {"kind": "duckdb", "paths": [str(path)], "schema": schema, "table": table, "filename": called}
             yield table, part

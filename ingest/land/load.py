@@ -201,7 +201,7 @@ def _resource(name, rows):
 def _cause(error, path):
     """Find what a person can act on below dlt's wrapping; a defect of ours comes through as it is."""
     chain = [error]
-    while following := chain[-1].__cause__ or chain[-1].__context__:
+    while not isinstance(chain[-1], UserError) and (following := chain[-1].__cause__ or chain[-1].__context__):
         chain.append(following)
     for link in reversed(chain):
         if isinstance(link, UserError):

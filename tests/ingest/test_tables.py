@@ -14,8 +14,9 @@ import pytest
 from ingest.bring import mapping
 from ingest.bring.columns import FILENAME, KNOWN
 from ingest.gate.audit import audit
+from ingest.land.load import _cause
 from ingest.run import main
-from ingest.warehouse import ROOT
+from ingest.warehouse import ROOT, UserError
 
 AGAIN = pytest.mark.slow("imports again and again")
 HEADER = "llm,vignette,technique,anchor_direction,anchor_value,text"
@@ -630,3 +631,34 @@ def test_records_that_are_nested_too_deeply_are_refused(refused, golden):
     deep = '{"a": ' + "[" * 5000 + "]" * 5000 + "}"
     golden(refused("\n".join([json.dumps(row()), deep]), MAP, name="results.jsonl"))
     golden(refused(f"[{json.dumps(row())}, {deep}]", MAP, name="results.json"))
+
+
+@pytest.mark.parametrize("damage", ["cut off", "overwritten", "its beginning"])
+def test_a_damaged_file_of_duckdb_is_named_and_no_warehouse_is(archive, refused, damage):
+    path = archive / "results.duckdb"
+    with duckdb.connect(str(path)) as database:
+        database.execute(
+            "create table t as select 'a/b' as llm, 'v' as vignette, hash(range) as text from range(50000)"
+        )
+    content = bytearray(path.read_bytes())
+    if damage == "cut off":
+        content = content[: len(content) // 4]
+    else:
+        begins, ends = (4096, 12288) if damage == "its beginning" else (len(content) // 4, len(content) // 2)
+        content[begins:ends] = b"x" * (ends - begins)
+    said = refused(bytes(content), name="results.duckdb")
+    assert "results.duckdb" in said
+    assert "import a copy of it that is whole" in said
+    assert "warehouse.duckdb" not in said
+
+
+def test_what_is_said_of_a_file_stays_so_where_dlt_hands_it_on(tmp_path):
+    handed_on = RuntimeError("a step failed")
+    try:
+        try:
+            raise OSError('Could not read enough bytes from file "results.duckdb"')
+        except OSError:
+            raise UserError("results.duckdb cannot be read") from None
+    except UserError as error:
+        handed_on.__cause__ = error
+    assert str(_cause(handed_on, tmp_path / "warehouse.duckdb")) == "results.duckdb cannot be read"
