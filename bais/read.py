@@ -12,6 +12,8 @@ from ingest.warehouse import UserError
 FROM_ITEM = "1 where the item says so of itself (`{truth}`), else 0"
 FROM_ELSEWHERE = {"judgement": "what judges say of the text", "measurement": "what `bais measure` finds in the text"}
 
+UNSCALED = "the digits alone, since no --unit is named: with one, such as EUR, it is {number}"
+
 
 @click.command(context_settings={"ignore_unknown_options": True})  # a reply may begin with a minus
 @click.argument("text", required=False, metavar="[TEXT]", help="a reply (default: what is on stdin)")
@@ -28,7 +30,7 @@ def read(
     vignette: str | None, arm: str | None, measure: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Say what is read in a reply, and why or how; of a choice, what each measure makes of it."""
-    from ingest.ask.reading import Way, read_replies
+    from ingest.ask.reading import Way, in_words, read_replies
 
     if text and text.startswith("--") and " " not in text:
         raise click.NoSuchOption(text)
@@ -47,6 +49,10 @@ def read(
     way = way._replace(valid_min=ends[0], valid_max=ends[1]) if ends else way
     text = _typed() if text is None else text
     (reading,) = read_replies([(text, options)], way)
+    if way.kind == "number" and way.unit is None:
+        (scaled,) = read_replies([(text, options)], way._replace(unit=""))
+        if scaled.value != reading.value:
+            reading = reading._replace(note=UNSCALED.format(number=in_words(scaled, way)))
     counted = {name: _counted(of, answers, reading) for name, (of, answers) in measures.items()}
     if as_json:
         say_json(reading._asdict() | {"unit": way.unit, "options": options, "measures": counted})

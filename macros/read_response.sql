@@ -31,7 +31,8 @@
     ] -%}
     {%- set steps = [
         ('ascii', read__as_ascii('asked_text')),
-        ('plain', read__in_the_units_scale(read__as_plain_text('ascii'), asked_unit)),
+        ('scaled', read__in_the_units_scale(read__as_plain_text('ascii'), asked_unit)),
+        ('plain', read__without_other_currencies('scaled', asked_unit)),
         ('kept', read__without_what_is_no_answer('plain')),
         ('stated', read__without_what_is_denied('kept')),
         ('outside', read__without_asides('stated')),
@@ -165,7 +166,7 @@
         when
             regexp_matches({{ said }}, '(?:^|[^\d.,''])[1-9]\d{0,2}\.\d{3}(?:[^\d.,]|[.,]?$)')
             and not regexp_matches(
-                {{ said }}, '(?i)\d\.\d{3}[.,'']\d|[.,'']\d+\.\d|\d *(?:{{ read__thousand() }}|{{ read__million() }})\b|[千万]'
+                {{ said }}, '(?i)\d\.\d{3}[.,'']\d|[.,'']\d+\.\d|\d *(?:{{ read__multipliers() }})\b|[千万]'
             )
             then regexp_replace({{ said }}, '\b([1-9]\d{0,2})\.(\d{3})\b', '\1,\2', 'g')
     end
@@ -178,15 +179,21 @@
 
 {# What may stand between a number and the next word, and what of it multiplies. #}
 {% macro read__unit() -%}
-    (?: *-?(?:{{ read__thousand() }}|{{ read__million() }}|{{ read__years() }}|{{ read__months() }}|
+    (?: *-?(?:{{ read__multipliers() }}|{{ read__years() }}|{{ read__months() }}|
     {{- read__shorter_times() }}|points?|pts?|punkten?|puntos|percent|prozent|{{ read__currencies() }})\b|
     {{- ' ?(?:' ~ read__chinese_units() }}|%|[$€£]))?
 {%- endmacro %}
 {% macro read__thousand() -%} k|thousand|grand|tausend|mil|mille {%- endmacro %}
 {% macro read__million() -%} m|mn|mio|millions? {%- endmacro %}
+{% macro read__billion() -%} b|bn|billions?|mrd|milliarden?|milliards? {%- endmacro %}
+{% macro read__trillion() -%} tn|trn|trillions? {%- endmacro %}
+{% macro read__multipliers() -%}
+    {{ read__thousand() }}|{{ read__million() }}|{{ read__billion() }}|{{ read__trillion() }}
+{%- endmacro %}
 {% macro read__years() -%} years?|yrs?|jahr(?:en?)?|ans|años?|年 {%- endmacro %}
 {% macro read__months() -%} months?|mos?|monate?n?|mois|mes|meses {%- endmacro %}
-{% macro read__shorter_times() -%} days?|weeks?|hours?|minutes?|tagen?|jours?|días? {%- endmacro %}
+{% macro read__shorter_times() -%} {{ read__days() }}|weeks?|hours?|minutes? {%- endmacro %}
+{% macro read__days() -%} days?|tagen?|jours?|días? {%- endmacro %}
 {% macro read__currencies() -%} dollars?|usd|euros?|eur|gbp|dólares|pesos {%- endmacro %}
 {% macro read__chinese_units() -%} 个月|個月|年|分|天|[千万]?(?:美元|元)|[千万] {%- endmacro %}
 
@@ -235,20 +242,24 @@
     case
         when {{ unit }} is null then {{ number }}
         when {{ unit }} like 'thousand%' then case
-            when regexp_full_match({{ word }}, '{{ read__thousand() }}|千.*') then {{ number }}
-            when starts_with({{ word }}, '万') then {{ number }} * 10
-            when regexp_full_match({{ word }}, '{{ read__million() }}') then {{ number }} * 1000
+            when {{ read__factor(word) }} is not null then {{ number }} * {{ read__factor(word) }} / 1000
             when {{ number }} >= 10000 or {{ number }} >= 1000 and regexp_matches({{ digits }}, '[., '']\d{3}')
                 then {{ number }} / 1000
             else {{ number }}
         end
         when {{ word }} = '' then {{ number }}
-        when regexp_full_match({{ word }}, '{{ read__thousand() }}|千.*') then {{ number }} * 1000
-        when starts_with({{ word }}, '万') then {{ number }} * 10000
         when {{ unit }} = 'months' and regexp_full_match({{ word }}, '{{ read__years() }}') then {{ number }} * 12
-        when {{ word }} = 'm' and {{ read__kind_of_unit(unit) }} != 'money' then {{ number }}
-        when regexp_full_match({{ word }}, '{{ read__million() }}') then {{ number }} * 1000000
-        else {{ number }}
+        when {{ word }} in ('m', 'b') and {{ read__kind_of_unit(unit) }} != 'money' then {{ number }}
+        else {{ number }} * coalesce({{ read__factor(word) }}, 1)
+    end
+{%- endmacro %}
+{% macro read__factor(word) -%}
+    case
+        when regexp_full_match({{ word }}, '{{ read__thousand() }}|千.*') then 1000
+        when starts_with({{ word }}, '万') then 10000
+        when regexp_full_match({{ word }}, '{{ read__million() }}') then 1e6
+        when regexp_full_match({{ word }}, '{{ read__billion() }}') then 1e9
+        when regexp_full_match({{ word }}, '{{ read__trillion() }}') then 1e12
     end
 {%- endmacro %}
 
@@ -273,7 +284,7 @@
                         + try_cast(regexp_extract({{ said }}, '(\d+)\D*$', 1) as double)
                 {%- endif %}
                 when len(list_distinct(numbers)) > 1 and regexp_matches({{ said }}, '(?i){{ read__or() }}') then 'nan'::double
-                when numbers[1] > numbers[2] and not regexp_matches({{ said }}, '{{ read__years_and_months() }}')
+                when numbers[1] > numbers[2] or regexp_matches({{ said }}, '{{ read__years_and_months() }}')
                     then 'nan'::double
                 else list_avg(numbers)
             end
@@ -331,7 +342,8 @@
             'number': {{ read__value_of('said', unit) }},
             'kind': {{ read__kind_of_number('said') if unit is not none else "''" }}
         }),
-        lambda one: not isinf(one['number'])
+        lambda one: not isinf(one['number']){% if unit is not none %} and not {{ read__is_of_another_unit(unit) }}{% endif %}
+
     )
 {%- endmacro %}
 {% macro read__say_the_same(numbers) -%}
@@ -344,31 +356,77 @@
     )[1]
 {%- endmacro %}
 {% macro read__kind_of_number(said) -%}
+    {%- set kinds = {
+        'percent': '%|percent|prozent',
+        'score': 'points?|pts?|punkten?|puntos|分',
+        'years': read__years(),
+        'months': read__months() ~ '|个月',
+        'weeks': 'weeks?',
+        'days': read__days() ~ '|天',
+        'hours': 'hours?',
+        'minutes': 'minutes?',
+        'length': 'm',
+        'large': read__multipliers() ~ '|[千万]',
+    } -%}
     case
         when not regexp_matches({{ said }}, '[$€£%\pL]') then ''
-        when regexp_matches({{ said }}, '(?i)(?:{{ read__years() }}|{{ read__months() }}|个月)\PL*$') then 'long time'
-        when regexp_matches({{ said }}, '(?i)(?:{{ read__shorter_times() }}|天)\PL*$') then 'short time'
-        when regexp_matches({{ said }}, '(?i)(?:%|percent|prozent)$') then 'percent'
-        when regexp_matches({{ said }}, '(?i)(?:points?|pts?|punkten?|puntos|分)$') then 'score'
-        when regexp_matches({{ said }}, '(?i)[$€£元]|usd|eur|gbp|(?:{{ read__currencies() }})$') then 'money'
-        when regexp_matches({{ said }}, '(?i)\d m$') then 'length'
-        when regexp_matches({{ said }}, '(?i)(?:{{ read__thousand() }}|{{ read__million() }}|[千万])$') then 'large'
+        when regexp_matches({{ said }}, '(?i)[$€£元]|usd|eur|gbp|(?:{{ read__currencies() }})(?:\PL|$)') then 'money'
+        {%- for kind, words in kinds.items() %}
+        when regexp_matches({{ said }}, '(?i)\d[ -]*(?:{{ words }})(?:\PL\D*)?$') then '{{ kind }}'
+        {%- endfor %}
         else ''
     end
 {%- endmacro %}
-{# A number that ends in `million` may be one of anything that is counted. #}
+{# A number that ends in `million` may be one of anything that is counted; years are brought to months, and to no other unit. #}
 {% macro read__is_of_unit(unit) -%}
-    (one['kind'] = {{ read__kind_of_unit(unit) }} or one['kind'] = 'large' and {{ read__kind_of_unit(unit) }} in ('', 'money'))
+    {%- set kind = read__kind_of_unit(unit) -%}
+    (
+        one['kind'] = {{ kind }}
+        or one['kind'] = 'large' and {{ kind }} in ('', 'money')
+        or one['kind'] = 'years' and {{ unit }} = 'months'
+    )
+{%- endmacro %}
+{# `10%` is no amount of money and `6 weeks` are no 6 months, even alone; a share may be a score. #}
+{% macro read__is_of_another_unit(unit) -%}
+    (
+        {{ read__kind_of_unit(unit) }} != ''
+        and one['kind'] not in ('', 'length', 'large')
+        and not {{ read__is_of_unit(unit) }}
+        and not (one['kind'] in ('percent', 'score') and {{ read__kind_of_unit(unit) }} in ('percent', 'score'))
+    )
 {%- endmacro %}
 {% macro read__kind_of_unit(unit) -%}
     case
-        when regexp_matches({{ unit }}, 'month|year') then 'long time'
-        when regexp_matches({{ unit }}, 'day|week|hour|minute') then 'short time'
+        when regexp_matches({{ unit }}, '(?i)dollar|euro|usd|eur|gbp|thousand|[$€£]') then 'money'
         when regexp_matches({{ unit }}, 'percent|%') then 'percent'
         when regexp_matches({{ unit }}, 'score|point') then 'score'
-        when regexp_matches({{ unit }}, '(?i)dollar|euro|usd|eur|gbp|thousand|[$€£]') then 'money'
+        {%- for time in ['minute', 'hour', 'day', 'week', 'month', 'year'] %}
+        when contains({{ unit }}, '{{ time }}') then '{{ time }}s'
+        {%- endfor %}
         else ''
     end
+{%- endmacro %}
+
+
+{# `100 EUR or 110 USD` is 100 where EUR are asked for: beside an amount in the unit's currency, one in another is none. #}
+{% macro read__without_other_currencies(words, unit) -%}
+    {%- set currencies = ['usd|dollars?|us ?[$]|[$]', 'euros?|eur|€', 'gbp|£'] -%}
+    {%- if unit is none -%} {{ words }} {%- else -%}
+    case
+        {%- for own in currencies %}
+        {%- set others = currencies | reject('equalto', own) | join('|') %}
+        when
+            regexp_matches({{ unit }}, '(?i){{ own }}')
+            and regexp_matches({{ words }}, '(?i){{ read__amount(own) }}')
+            then regexp_replace({{ words }}, '(?i){{ read__amount(others) }}', ' ', 'g')
+        {%- endfor %}
+        else {{ words }}
+    end
+    {%- endif -%}
+{%- endmacro %}
+{% macro read__amount(currency) -%}
+    (?:(?:{{ currency }}) ?{{ read__digits() }}(?: ?(?:{{ read__multipliers() }})\b)?|
+    {{- read__digits() }}(?: ?(?:{{ read__multipliers() }}))? ?(?:{{ currency }}))
 {%- endmacro %}
 
 
@@ -570,7 +628,7 @@
             0
         ),
         ' ',
-        regexp_extract(words, '\b(?:{{ read__thousand() }}|{{ read__million() }}|{{ read__years() }}|{{ read__months() }})\b|年|个月')
+        regexp_extract(words, '\b(?:{{ read__multipliers() }}|{{ read__years() }}|{{ read__months() }})\b|年|个月')
     ))
 {%- endmacro %}
 
@@ -606,7 +664,7 @@
 {% macro read__without_what_is_no_answer(plain) -%}
     regexp_replace(
         regexp_replace(
-            {{ plain }}, '(?i)(\d)(k|mn?|mio|mos?|months?|monate?n?|years?|yrs?|pts?|points?|usd|percent)\b', '\1 \2', 'g'
+            {{ plain }}, '(?i)(\d)(k|mn?|mio|bn|mrd|tn|mos?|months?|monate?n?|years?|yrs?|pts?|points?|usd|percent)\b', '\1 \2', 'g'
         ),
         '
         {#- Thinking aloud is not the answer. -#}

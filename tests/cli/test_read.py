@@ -64,6 +64,12 @@ def test_a_number_is_read_in_its_unit_and_range(read, text, options, status, val
     assert (said["reason"] is None) == (status == "answered")
 
 
+def test_a_number_without_a_unit_is_said_to_be_read_as_its_digits_where_a_unit_would_scale_it(read):
+    said = read("85k")
+    assert said["value"] == 85 and said["note"].endswith("such as EUR, it is 85,000")
+    assert [read(text)["note"] for text in ("85", "2 years", "no number")] == [None] * 3
+
+
 @pytest.mark.parametrize("unit", ["months", "thousand USD"])
 def test_examples_are_read_as_the_models_read_them_each_in_its_place(unit):
     with EXAMPLES.open(newline="", encoding="utf-8") as file:

@@ -244,10 +244,31 @@ EXAMPLES_IN_UNITS = {
         "5 M EUR": 5_000_000,
         "$1.2M": 1_200_000,
         "I would pay $1.2 million": 1_200_000,
+        "EUR 3.5 bn": 3_500_000_000,
+        "$3.5bn": 3_500_000_000,
+        "2,5 Milliarden Euro": 2_500_000_000,
+        "two billion": 2_000_000_000,
+        "1.2 trillion": 1_200_000_000_000,
+        "100 EUR or 110 USD": 100,
+        "$110 (100 EUR)": 100,
+        "Answer: 110 USD, which is 100 EUR": 100,
+        '{"answer": "100 EUR or 110 USD"}': 100,
+        "100 EUR or 110 EUR": "ambiguous",
+        "110 USD": 110,
+        "10%": "no_number",
+        "3 years and 6 months": "no_number",
+        "6 weeks": "no_number",
+        "85 points": "no_number",
+        '{"rent": 9, "amount": "900 EUR per month"}': 900,
     },
+    "EUR per month": {"900 EUR per month": 900, "900": 900, "12 months": "no_number"},
+    "years": {"2 years (24 months)": 2, "24 months": "no_number", "1 year and 6 months": "no_number", "2": 2},
+    "days": {"14 days": 14, "2 weeks": "no_number", "2 years": "no_number"},
     "people": {
         "8 million, by the census of 2020": 8_000_000,
         "about 8 million": 8_000_000,
+        "3.5 bn people": 3_500_000_000,
+        "3 years and 6 months": "ambiguous",
         "2.7 million in the city, 9.5 million around it, as of 2020": "ambiguous",
     },
     "thousand USD": {
@@ -271,6 +292,7 @@ EXAMPLES_IN_UNITS = {
         "115.5": 115.5,
         "115,5": 115.5,
         "$8,500": 8.5,
+        "$3.5 bn": 3_500_000,
         "8500": 8500,
         "I would offer USD 115,000 per year": 115,
         "$110,000-$120,000": 115,
@@ -319,7 +341,10 @@ EXAMPLES_IN_UNITS = {
         "24 months at a risk of 7/10": 24,
         "24m": 24,
         "2k": 2000,
-        "6 weeks": 6,
+        "6 weeks": "no_number",
+        "10%": "no_number",
+        "$500": "no_number",
+        "3 years and 6 months": 42,
         '{"sentence": "2 years"}': 24,
         "I cannot go below 2 years.": 24,
         "I cannot recommend 2 years or any term.": "refused",
@@ -336,7 +361,8 @@ EXAMPLES_IN_UNITS = {
         '{"score": "72/100"}': 72,
         "Answer: 7/10": "no_number",
         "seventy-two": 72,
-        "2 years": 2,
+        "2 years": "no_number",
+        "72%": 72,
     },
     None: {
         "$115k": 115,
@@ -383,7 +409,7 @@ def test_each_written_example_is_read_as_written(unit, examples):
 
 
 @pytest.mark.slow("reads many texts one by one")
-@pytest.mark.parametrize("unit", ["EUR", "months", "", None])
+@pytest.mark.parametrize("unit", ["EUR", "people", "", None])
 @pytest.mark.parametrize("form", ["{}", "{} EUR", "Answer: {}", "I would offer {}.", "**{}**", '{{"answer": {}}}'])
 def test_a_dot_before_three_digits_is_read_by_nobody_who_knows_the_text_alone(form, unit):
     for digits, decimal, grouped in (("3.350", 3.35, 3350), ("12.000", 12, 12000), ("999.999", 999.999, 999999)):
@@ -420,8 +446,8 @@ def test_where_the_text_alone_tells_what_a_dot_or_a_quotation_mark_is_it_is_read
         ("I assign eighty-five. The patient is 52 years old.", 85),
         ("Eighty-five for a 52-year-old man", "no_number"),
         ("My score is eighty-five for this patient, who is 52 years old", "no_number"),
-        ("He was 52 years old", 52),
-        ("One reason is that he is 52 years old", 52),
+        ("He was 52 years old", "no_number"),
+        ("One reason is that he is 52 years old", "no_number"),
         ("15%", 15),
     ],
 )
