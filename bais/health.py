@@ -106,10 +106,12 @@ def _own_folder():
     """Look at a folder of one's own: what it adds to what comes with bais, and what it takes the place of."""
     from bais import project
     from ingest.land.seeds import own_files
+    from ingest.studies.study import own_studies, refuse_two_files
 
     try:
         own = home()
         project.update()
+        refuse_two_files(own_studies())
     except UserError as error:
         yield MISSING, "folder", str(error)
         return

@@ -123,6 +123,7 @@ def test_a_killed_init_leaves_no_folder_and_the_next_one_makes_it(outside):
     assert not (outside / "mine").exists()
     assert main(["init", "mine"]) == 0
     assert (outside / "mine" / "studies" / "first.yaml").is_file()
+    assert [*outside.iterdir()] == [outside / "mine"]
 
 
 def test_the_nearest_folder_with_a_bais_toml_is_home_and_holds_the_warehouse(own, outside, monkeypatch):
@@ -178,6 +179,34 @@ def test_rows_of_ones_own_stand_beside_those_of_bais_or_in_their_place_and_count
     assert read_prices() == shipped
 
 
+def test_spaces_around_a_value_of_a_row_are_none_of_it(own):
+    write(own / "prices.csv", HEADERS["prices"], f" {HAIKU} ,2 ,4, 2026-03-01,ours")
+    assert read_prices()[HAIKU] == (2, 4)
+
+
+def test_an_llm_of_a_study_that_is_written_otherwise_in_llms_csv_is_told_before_it_is_asked(own, capsys):
+    path = own / "studies" / "first.yaml"
+    path.write_text(path.read_text().replace("# - {llm: lab/", "- {llm: lab/"), encoding="utf-8")
+    write(own / "llms.csv", HEADERS["llms"], "Lab/new-llm-1,Lab,New,true")
+    assert main(["plan", "first"]) == 0
+    assert "lab/new-llm-1 is written Lab/new-llm-1 in llms.csv" in " ".join(capsys.readouterr().out.split())
+
+
+def test_two_files_that_are_one_study_are_refused_and_told_by_doctor(own, capsys):
+    text = (own / "studies" / "first.yaml").read_text(encoding="utf-8")
+    write(own / "studies" / "second.yaml", text)
+    for name in ("first", "second"):
+        assert main(["plan", name]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "are both the study first" in line
+    assert main(["doctor"]) == 2
+    assert "are both the study first" in " ".join(capsys.readouterr().out.split())
+    write(own / "studies" / "second.yaml", text.replace("study: first", "study: second"))
+    write(own / "studies" / "second.yml", text.replace("study: first", "study: third"))
+    assert main(["plan", "first"]) == 2
+    assert "second.yml and second.yaml go by one name, second" in capsys.readouterr().err
+
+
 def test_every_seed_that_takes_rows_takes_its_own_ones_and_stays_as_it_is(own):
     """Law: a file with the rows of a seed itself changes nothing."""
     for name in seeds():
@@ -210,6 +239,10 @@ def test_rows_count_for_whoever_reads_them(own):
         ("prices", [..., "a/b,two,3,2026-03-01,x"], "usd_per_million_tokens_in should be a number, not two"),
         ("prices", [..., "a/b,nan,3,2026-03-01,x"], "usd_per_million_tokens_in should be a number, not nan"),
         ("prices", [..., "a/b,2,3,March,x"], "priced_at should be a day, such as 2026-03-01, not March"),
+        ("prices", [..., "a/b,-2,3,2026-03-01,x"], "usd_per_million_tokens_in should be 0 or more, not -2"),
+        ("prices", [..., f"{HAIKU.upper()},2,3,2026-03-01,x"], f"{HAIKU.upper()} is written {HAIKU} elsewhere"),
+        ("prices", [..., "OpenAI/codex,2,3,2026-03-01,x"], "OpenAI/codex is written openai/codex in llms.csv"),
+        ("llms", [..., "a/b,C,D,true", "a/B,C,E,true"], "llms.csv:3: a/B is written a/b elsewhere"),
         ("context_windows", [..., f"{HAIKU},0,x"], "tokens should be 1 or more, not 0"),
         ("context_windows", [..., f"{HAIKU},1.5,x"], "tokens should be a whole number, not 1.5"),
         ("controls", [..., ",,own,no_technique,baseline,x"], "comparison should be control or placebo, not baseline"),
@@ -250,7 +283,8 @@ def test_a_study_and_a_paradigm_of_ones_own_go_by_name_from_every_folder(own, mo
 
 def test_doctor_says_what_is_more_and_what_takes_the_place_of_which(own, capsys):
     write(own / "techniques.csv", HEADERS["techniques"], "sacd,Ours,true,x", "own_price,Own price,true,x")
-    write(own / "studies" / "judicial.yaml", (own / "studies" / "first.yaml").read_text())
+    text = (own / "studies" / "first.yaml").read_text(encoding="utf-8")
+    write(own / "studies" / "judicial.yaml", text.replace("study: first", "study: judicial"))
     write(own / "models" / "some" / "own_one.sql", "select 1 as a")
     write(own / "claims" / "ours" / "paper.yaml", "title: Ours")
     write(own / "llm.csv", "llm")

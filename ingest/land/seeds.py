@@ -149,13 +149,25 @@ def merge(name: str, path: Path) -> Merged:
     seed, own, lines = seeds()[name], {}, {}
     for row in rows_in(name, path, path.name):
         where = f"{printable(path.name)}:{row.line}"
-        values = {column: _checked(seed, column, row[column], where) for column in seed.types}
+        values = {column: _checked(seed, column, (row[column] or "").strip(), where) for column in seed.types}
         key = seed.key_of(values)
         if (first := lines.setdefault(key, row.line)) != row.line:
             raise UserError(f"{where}: {key_in_words(key)} stands in line {first} already: keep one of the two lines")
         own[key] = values
     shipped = {seed.key_of(row): row for row in _rows(*_state(SHIPPED / f"{name}.csv"))}
+    _refuse_other_case(path, lines, [*shipped, *own])
     return Merged(shipped | own, [key for key in own if key not in shipped], [key for key in own if key in shipped])
+
+
+def _refuse_other_case(path, lines, keys):
+    """Refuse a key that differs by capital letters alone from another one: the two would not be taken for one."""
+    written = {}
+    for key in keys:
+        if (other := written.setdefault(key_in_words(key).lower(), key)) != key:
+            raise UserError(
+                f"{printable(path.name)}:{lines[key]}: {key_in_words(key)} is written {key_in_words(other)} elsewhere, "
+                "and capital letters tell them apart: write both alike"
+            )
 
 
 def _number(text):
@@ -171,7 +183,7 @@ def key_in_words(key: tuple[str, ...]) -> str:
 
 def _checked(seed, column, value, where):
     """Return a value of one's own as a seed has it; what it cannot have there is refused."""
-    if value is None:
+    if not value:
         if column in seed.filled or seed.key == (column,):
             raise UserError(f"{where}: {column} is empty: it has to be filled in")
         return ""
@@ -199,6 +211,13 @@ def _refuse_strangers(name, rows, tables):
     """Refuse a row that names what another seed does not have."""
     from ingest.texts.files import perhaps
 
+    llms = {row["llm"].lower(): row["llm"] for row in tables["llms"]}
+    for llm in (row["llm"] for row in rows if "llm" in row):
+        if (written := llms.get(llm.lower(), llm)) != llm:
+            raise UserError(
+                f"{place_of(name)}: {printable(llm)} is written {printable(written)} in {place_of('llms')}, and "
+                "capital letters tell them apart: write both alike"
+            )
     for column, (other, field) in seeds()[name].refers.items():
         known = {row[field] for row in tables[other]}
         if stranger := next((row[column] for row in rows if row[column] and row[column] not in known), None):

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from ingest.land.seeds import place_of
+from ingest.land.seeds import place_of, seed_rows
 from ingest.paradigms.items import Item
 from ingest.paradigms.judges import Judging
 from ingest.paradigms.paradigm import ANCHORING, NO_TECHNIQUE, PARTS, Paradigm, WrongItems, anchoring_by, load_paradigm
@@ -28,7 +28,7 @@ from ingest.texts.files import (
     refuse_twice,
     text_of,
 )  # fmt: skip
-from ingest.warehouse import printable
+from ingest.warehouse import UserError, printable
 
 FOLDER = Path(__file__).resolve().parent
 # What units say of time, multiples and scales, and what is nearly that and meant; other words are units of one's own.
@@ -38,6 +38,7 @@ WORDS_OF_UNITS = (
 )  # fmt: skip
 NEARLY_A_UNIT = 0.82
 FEWEST_IN_BASE = 10  # answers that something can be in per cent of, as `analysis.methods.small_samples` has it
+STATED = re.compile(r"^study: *['\"]?([^\s'\"#]+)", re.MULTILINE)
 WORD = re.compile(r"[^\W\d_]+")
 EXPECTED = (
     "a study is a mapping with the keys study, llms, vignettes, techniques and anchors; one of a bias other than "
@@ -250,7 +251,17 @@ class Study(Part):
             "say what a technique changes."
         ]
         is_bare = NO_TECHNIQUE not in self._named()["techniques"]
-        return [*blank, *self._misspelt_units(), *(bare if is_bare else ())]
+        return [*blank, *self._misspelt_units(), *self._miswritten_llms(), *(bare if is_bare else ())]
+
+    def _miswritten_llms(self):
+        """Yield the LLMs that differ by capital letters alone from one of which something is said."""
+        known = {row["llm"].lower(): row["llm"] for row in seed_rows("llms")}
+        for llm in (llm.llm for llm in self.all_llms):
+            if (written := known.get(llm.lower(), llm)) != llm:
+                yield (
+                    f"{llm} is written {written} in {place_of('llms')}, and capital letters tell them apart: nothing "
+                    "that is said of it there, such as its vendor, counts for this study. Write both alike."
+                )
 
     def _misspelt_units(self):
         """Yield the units that are nearly ordinary ones: nothing would be converted to them."""
@@ -442,7 +453,25 @@ def load_study(name) -> "Study | ParadigmStudy":
     there = [str(file) for file in path.parent.glob("*.y*ml")] if path.suffix else []
     meant = perhaps(str(path), [*studies, *there], 0.6)
     text = text_of(path, f"there is no study {printable(name)}{meant}: give a YAML file or one of {', '.join(studies)}")
-    return parse_study(text, printable(path), path.parent)
+    study = parse_study(text, printable(path), path.parent)
+    refuse_two_files(own_studies() | {path: study.study})
+    return study
+
+
+def own_studies() -> dict[Path, str]:
+    """Return the study files in one's own folder, and what each says that its study is called."""
+    stated = {path: STATED.search(text_of(path)) for path in named_studies().values() if path.parent != FOLDER}
+    return {path: found[1] for path, found in stated.items() if found}
+
+
+def refuse_two_files(studies: dict[Path, str]) -> None:
+    """Refuse two files that are one study."""
+    for (path, study), (other, of_other) in itertools.combinations(studies.items(), 2):
+        if study == of_other and not path.samefile(other):
+            raise UserError(
+                f"{printable(path)} and {printable(other)} are both the study {study}, and answers to one would count "
+                "as answers to the other: give one of them another name under `study`"
+            )
 
 
 def parse_study(text: str, path: str = "the study", folder: Path | None = None) -> "Study | ParadigmStudy":

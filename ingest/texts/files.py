@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from ingest.texts.yaml_text import line_of, read_yaml
 from ingest.warehouse import UserError, own_folder, printable
@@ -24,10 +25,22 @@ Temperature = Annotated[float, Field(ge=0, le=2)]
 Checked = TypeVar("Checked")
 
 
+UNKNOWN_KEY = "unknown_key"
+
+
 class Part(BaseModel):
     """A part of such a file: unknown keys are errors, so that a typing mistake is not a silent default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _knows_its_keys(cls, given):
+        keys = {field.alias or name: field.annotation for name, field in cls.model_fields.items()}
+        if isinstance(given, dict) and (unknown := [key for key in given if isinstance(key, str) and key not in keys]):
+            of_use = [key for key, kind in keys.items() if kind is not type(None)]
+            raise PydanticCustomError(UNKNOWN_KEY, UNKNOWN_KEY, {"unknown": unknown, "keys": of_use})
+        return given
 
 
 def refuse_turned_range(vignette: "Part") -> "Part":
@@ -68,7 +81,6 @@ OF_PATTERNS = {
     r"\S": "should not be blank",
 }
 OF_TYPES = {
-    "extra_forbidden": "there is no such key",
     "missing": "this key is missing",
     "string_type": "should be words",
     "list_type": "should be a list, such as [a, b]",
@@ -115,6 +127,10 @@ def _located(error):
     location = tuple(part for part in error["loc"] if part != "[key]")
     if "[key]" in error["loc"]:
         location = location[:-1]
+    if error["type"] == UNKNOWN_KEY:
+        name = error["ctx"]["unknown"][0]
+        location = (*location, name)
+        return location, ".".join(map(str, location)), _unknown(name, error["ctx"]["keys"])
     key, message, within = location, plain(error), ()
     if error["type"] == "value_error":
         first, _, rest = message.partition(": ")
@@ -132,9 +148,9 @@ def _named_in(sentence):
     return tuple(word.rstrip(":") for word in words[: n_keys + 1])
 
 
-def _unknown(name, missing):
-    """Say of a key that there is none like it, and which of the missing ones it may stand for."""
-    return OF_TYPES["extra_forbidden"] + perhaps(name, missing) + (f": {NO_KEYS}" if name.lower() in KEYS else "")
+def _unknown(name, keys):
+    """Say of a key that there is none like it, and which of those that there are it may stand for."""
+    return f"there is no such key{perhaps(name, keys)}" + (f": {NO_KEYS}" if name.lower() in KEYS else "")
 
 
 def perhaps(given: str, names: Iterable[str], likeness: float = 0.5) -> str:
@@ -160,24 +176,23 @@ def found_wrong(error: ValueError) -> tuple[tuple, str]:
     """Return where the key stands that does not do, and the sentence that says so, beginning with that key."""
     if not isinstance(error, ValidationError):
         return getattr(error, "location", ()) or _named_in(str(error)), str(error)
-    # a key that is not known may be why another one is missing
-    first, *others = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    first, *others = sorted(error.errors(include_url=False), key=lambda one: one["type"] != UNKNOWN_KEY)
     location, key, message = _located(first)
     given = first["input"]
-    if first["type"] == "extra_forbidden":
-        *above, name = first["loc"]
-        siblings = (entry["loc"] for entry in others if entry["type"] == "missing")
-        message = _unknown(str(name), [str(last) for *before, last in siblings if before == above])
-    elif first["type"] not in SAID and not isinstance(given, dict | list | bool) and str(given) not in message.split():
+    if first["type"] not in SAID and not isinstance(given, dict | list | bool) and str(given) not in message.split():
         message += ", and nothing stands there" if given is None else f", not {given!r}"
     message = f"{key}: {message}" if key else message
-    return location, message + (f" (and {len(others)} more)" if others else "")
+    n_others = len(others) + len(first.get("ctx", {}).get("unknown", [first])) - 1
+    return location, message + (f" (and {n_others} more)" if n_others else "")
 
 
 def by_name(shipped: Path, room: str) -> dict[str, Path]:
     """Return the YAML files that go by name: those of bais and, beside them or in their place, those of one's own."""
-    rooms = [shipped, *([own / room] if (own := own_folder()) else ())]
-    found = {path.stem: path for folder in rooms for path in sorted(folder.glob("*.y*ml"))}
+    rooms, found = [shipped, *([own / room] if (own := own_folder()) else ())], {}
+    for path in (path for folder in rooms for path in sorted(folder.glob("*.y*ml"))):
+        if (other := found.get(path.stem)) and other.parent == path.parent:
+            raise UserError(f"{printable(path)} and {other.name} go by one name, {path.stem}: give one of them another")
+        found[path.stem] = path
     return {name: found[name] for name in sorted(found)}
 
 

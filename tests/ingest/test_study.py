@@ -68,6 +68,15 @@ WRONG = {
     "an unknown key": ({"limit": {}}, 6, "limit", "there is no such key"),
     "an unknown key with a capital": ({"Limits": {}}, 6, "Limits", "there is no such key"),
     "an unknown key further in": ({"limits": {"retries": 3}}, 6, "limits.retries", "there is no such key"),
+    "an unknown key of a technique": (
+        {"techniques": ["no_technique", {"technique": "mine", "tuns": ["{opening}"]}]},
+        *(4, "techniques.1.tuns", "there is no such key (perhaps turns)"),
+    ),
+    "an unknown key of anchors": (
+        {"anchors": {"proportional": {"lwo": 0.5}}},
+        *(5, "anchors.proportional.lwo", "there is no such key (perhaps low)"),
+    ),
+    "an unknown key of a study": ({"stoping_rule": {}}, 6, "stoping_rule", "no such key (perhaps stopping_rule)"),
     "a name with a slash": ({"study": "a/b"}, 1, "study", "should hold lower-case letters, digits"),
     "a name with a capital": ({"study": "Small"}, 1, "study", "should hold lower-case letters, digits"),
     "a name that leaves the folder": ({"study": ".."}, 1, "study", "should hold lower-case letters, digits"),
