@@ -66,7 +66,7 @@ def old(warehouse) -> tuple[str, bool] | None:
     if not public:
         return None
     are, they, them = ("table is", "it is", "it") if len(public) == 1 else ("tables are", "they are", "them")
-    changed = ", ".join(sorted(_source_of(nodes[name]) for name in since))
+    changed = some(sorted(_source_of(nodes[name]) for name in since), MOST_NAMED)
     why = f"{printable(changed)} changed after" if since else f"dbt did not come to {them} in"
     sentence = (
         f"{len(public):,} public {are} older than what {they} made of ({some(public, MOST_NAMED)}), "

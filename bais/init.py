@@ -1,6 +1,5 @@
 """`bais init`: a folder of one's own, which is there once all of it is."""
 
-import os
 import shlex
 import shutil
 from pathlib import Path
@@ -25,7 +24,8 @@ def init(name: Path) -> None:
     if why := _refusal(folder):
         raise UserError(f"{printable(folder)} {why}: name a folder that is not there yet")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = folder.with_name(f".{folder.name}.{os.getpid()}")
+    beside = folder.with_name(f".{folder.name}.unfinished")
+    shutil.rmtree(beside, ignore_errors=True)  # of one that was killed
     try:
         _write(beside)
         beside.replace(folder)
