@@ -197,6 +197,9 @@ def _say_each_domain(warehouse, places, llm, goal):
     places = real or places
     evidences = [evidence_on(warehouse, place, llm, goal, in_full=False) for place in places]
     say_places(evidences, goal)
+    if llm and not any(evidence.is_asked for evidence in evidences):
+        alike = similar(llm, sorted({name for evidence in evidences for name in evidence.llms}))
+        say(f"{printable(llm)} was not tested{alike}; `--domain {printable(places[0]['domain'])}` predicts what helps it.")
     studies = {place["study"]: place["paradigm"] for place in places}
     say_each(text for of_study in studies.items() for text in shortfalls_in_short(warehouse, *of_study))
     say_each(sentences_on_unread([row for row in unread_lines(warehouse) if row["study"] in studies]))

@@ -4,9 +4,11 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
 
 from bais.age import say_if_old
 from bais.terminal import similar
+from ingest.land.seeds import place_of
 from ingest.warehouse import READ_SCHEMAS, UserError, connect, explain, printable, warehouse_path
 
 # `voder-bais@8749ccc` is no study of its own, but the version that claims are about of one that has gone on
@@ -39,6 +41,8 @@ UNNUMBERED = (
     "and schema_name = 'raw' and table_name = 'gate_acts'"
 )
 NOTHING_YET = "none: import some trials first, and run `bais build`"
+MISSPELT = 0.9  # how like a known LLM the name of one is that is no other
+DIGITS = re.compile(r"\d+")
 SCORED_STUDIES = "select distinct study from raw.batches where source = 'scored'"
 # What DuckDB itself would not refuse ends with the connection, such as a temporary table: to answer would mislead.
 READS = ("SELECT", "EXPLAIN", "MULTI")  # MULTI is a pivot
@@ -284,8 +288,16 @@ def vendors_of(warehouse, llms: Iterable[str]) -> dict[str, str]:
 
 
 def llm_named(warehouse, named: str, llms: Iterable[str]) -> str:
-    """Return the LLM that a name or an alias means, refused where it is no id and was not asked."""
+    """Return the LLM that a name or an alias means, refused where it is no id and was not asked, or is misspelt."""
     llm = unaliased(warehouse, named)
     if llm not in llms and "/" not in llm:
         refuse_unknown("LLM", llm, sorted(llms), none=NOTHING_YET, by_part=True)
+    known = {*llms, *values(warehouse, "select llm from seeds.llms")}
+    # another version differs in digits, and is another LLM
+    alike = [] if llm in known else get_close_matches(llm, sorted(known), n=3, cutoff=MISSPELT)
+    if meant := [name for name in alike if DIGITS.sub("", name) != DIGITS.sub("", llm)]:
+        raise UserError(
+            f"there is no LLM {printable(llm)} (perhaps {' or '.join(map(printable, meant))}); if it is a new one, "
+            f"add it to {place_of('llms')} and run `bais build`"
+        )
     return llm

@@ -566,8 +566,15 @@ def test_without_an_llm_the_prediction_is_for_a_new_vendor(ask, golden):
     golden(said("prediction", places=places(FEW, n_llms=2), predictions=of_one), "one vendor")
 
 
-def test_a_new_llm_whose_name_is_like_one_that_was_asked_is_told(ask, golden):
-    golden(ask("--domain", "split", "--llm", "vendor/aa"), "vendor/aa", "vendor/a or")
+def test_a_new_llm_whose_name_is_like_one_that_was_asked_is_told(ask, see, golden):
+    golden(ask("--domain", "split", "--llm", "vendor/k"), "vendor/k", "vendor/f or")
+    assert "vendor/k was not tested (perhaps vendor/" in see("--llm", "vendor/k")
+
+
+@pytest.mark.parametrize("options", [(), ("--domain", "split"), ("--domain", "split", "--json")])
+def test_a_name_that_is_a_misspelt_one_is_refused_in_one_sentence_and_another_version_is_not(see, refused, options):
+    assert "no LLM vendor/aa (perhaps vendor/a)" in refused(*options, "--llm", "vendor/aa")
+    assert "vendor/a2 was not tested" in see(*options[:2], "--llm", "vendor/a2")
 
 
 def test_below_five_llms_a_new_one_is_told_why_there_is_no_prediction(golden):
