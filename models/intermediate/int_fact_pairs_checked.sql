@@ -32,6 +32,9 @@ select
     count(*) filter (where confidence = '{{ confidence }}') as n_{{ confidence }},
     count(*) filter (where confidence = '{{ confidence }}' and is_right) as n_{{ confidence }}_right,
     {% endfor %}
+    count(says_true) filter (where is_true) as n_authentic_verdicts,
+    count(*) filter (where is_true and confidence = 'high') as n_authentic_high,
+    count(*) filter (where is_true and confidence = 'low') as n_authentic_low,
     count(*) as n_replies
 from replies
 group by all

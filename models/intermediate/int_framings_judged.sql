@@ -19,7 +19,10 @@ answers as (
         texts.study,
         landed.item,
         landed.response_text,
-        min_by({{ struct_of({'label': 'texts.label', 'reason': 'texts.reason'}) }}, texts.judged) as judgement
+        min_by(
+            {{ struct_of({'label': 'texts.label', 'agreement': 'texts.agreement', 'reason': 'texts.reason'}) }},
+            texts.judged
+        ) as judgement
     from {{ ref('int_texts_judged') }} as texts
     inner join {{ ref('stg_trials') }} as landed on texts.judged = landed.trial_id
     where texts.role = 'answer'
@@ -40,6 +43,7 @@ select
     originals.label as source_label,
     case when trials.status = 'answered' then answers.judgement.label end as answer_label,
     source_label != answer_label as is_changed,
+    originals.agreement * answers.judgement.agreement as agreement,
     not trials.is_quarantined and source_label is not null as is_counted,
     case
         when trials.status != 'answered' then coalesce(trials.reason, trials.status)

@@ -1,14 +1,21 @@
--- One row per study, role and text that LLMs judged: the label that more of them give it than any other. Of each judge
--- the first judgement counts.
+-- One row per study, role and text that LLMs judged: the label that more of them give it than any other, and the share
+-- of the labels given that are this one. Of each judge the first judgement counts.
 with judgements as (
     select * from {{ ref('int_judgements_read') }}
     qualify row_number() over (partition by study, role, judged, judge order by repeat, trial_id) = 1
 ),
 
 votes as (
-    select study, role, judged, label, count(*) as n_judges from judgements
+    select
+        study,
+        role,
+        judged,
+        label,
+        count(*) as n_judges,
+        count(*) / sum(count(*)) over (partition by study, role, judged) as agreement
+    from judgements
     where label is not null
-    group by all
+    group by study, role, judged, label
 ),
 
 foremost as (
@@ -17,7 +24,8 @@ foremost as (
 ),
 
 labels as (
-    select study, role, judged, case when count(*) = 1 then any_value(label) end as label from foremost
+    select study, role, judged, case when count(*) = 1 then any_value(label) end as label, max(agreement) as agreement
+    from foremost
     group by all
 ),
 
@@ -31,6 +39,7 @@ select
     texts.role,
     texts.judged,
     labels.label,
+    labels.agreement,
     texts.correct,
     case when labels.judged is null then 'no_label' when labels.label is null then 'judges_differ' end as reason
 from texts

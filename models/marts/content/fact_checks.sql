@@ -20,7 +20,10 @@ counted as (
         count(*) filter (where is_used and is_authentic_right) as n_authentic_right,
         count(*) filter (where is_used and is_falsified_right) as n_falsified_right,
         count(*) filter (where is_used and is_authentic_right and is_falsified_right) as n_both_right,
-        {% for summed in ('n_verdicts', 'n_says_true', 'n_high', 'n_high_right', 'n_low', 'n_low_right') %}
+        {% for summed in [
+            'n_verdicts', 'n_says_true', 'n_high', 'n_high_right', 'n_low', 'n_low_right',
+            'n_authentic_verdicts', 'n_authentic_high', 'n_authentic_low',
+        ] %}
         coalesce(sum({{ summed }}) filter (where is_used), 0)::bigint as {{ summed }},
         {% endfor %}
         count(*) filter (where is_used) as n_pairs
@@ -57,6 +60,11 @@ select
     case when n_pairs > 0 then round(-(z_hits + z_false_alarms) / 2, 12) + 0 end as criterion,
     n_high / nullif(n_verdicts, 0) as high_confidence_share,
     n_low / nullif(n_verdicts, 0) as low_confidence_share,
+    {% for level in ('high', 'low') %}
+    n_authentic_{{ level }} / nullif(n_authentic_verdicts, 0) as authentic_{{ level }}_confidence_share,
+    (n_{{ level }} - n_authentic_{{ level }}) / nullif(n_verdicts - n_authentic_verdicts, 0)
+        as falsified_{{ level }}_confidence_share,
+    {% endfor %}
     n_high_right / nullif(n_high, 0) as high_confidence_accuracy,
     n_low_right / nullif(n_low, 0) as low_confidence_accuracy,
     n_pairs,
