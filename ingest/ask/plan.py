@@ -5,7 +5,7 @@ import itertools
 import math
 
 from ingest.ask.collector import price_of, read_prices
-from ingest.ask.context import context_windows, is_beyond_context
+from ingest.ask.context import context_windows, is_beyond_context, tokens_for
 from ingest.ask.families import families_planned
 from ingest.ask.history import asked_before, derived_anchors, render_asked, said_of_imported
 from ingest.ask.refusals import keys_of, what_is_refused
@@ -179,7 +179,7 @@ def _beyond_context(design):
         paradigm = design.paradigm_of(vignette)
         # a text that fills less than half of the window leaves room for what else is said
         half = context_windows()[llm.llm] / 2
-        texts = [item for item in paradigm.all_items if tokens_of("".join(item.fields.values())) > half]
+        texts = [item for item in paradigm.all_items if tokens_for(llm.llm, item.fields.values()) > half]
         for technique, arm, item in itertools.product(design.techniques_of(vignette), paradigm.arms, texts):
             cell = design.cell(llm.llm, vignette, technique, arm, item.item)
             turn = design.script(cell, design.option_order(cell, 0)).next_turn([])

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 from ingest.local.llm import problem_of
 from ingest.measuring import N_AT_A_TIME
-from ingest.measuring.vectors import NO_WORDS, Vector, mean_of_windows, windows
+from ingest.measuring.vectors import NO_WORDS, Comparison, Vector, mean_of_windows, windows
 from ingest.warehouse import UserError, printable
 
 LIBRARIES = ("torch", "transformers")
@@ -14,7 +14,7 @@ PREFIX = "query: "  # what its makers say to put before texts that are compared 
 LONGEST = 512  # tokens, the two around a text and its prefix included
 
 
-class E5:
+class E5(Comparison):
     """The instrument `e5`; document C does not say which size of it, so that the largest is the default.
 
     Parameters

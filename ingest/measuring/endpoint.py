@@ -14,7 +14,7 @@ from ingest.ask.collector import SLOWEST_BACKOFF_S, cost_of_call
 from ingest.ask.spool import EMBEDDINGS, Spool, records_of, spool_folder
 from ingest.land.seeds import place_of, seed_rows
 from ingest.measuring import N_AT_A_TIME
-from ingest.measuring.vectors import Vector, of_numbers
+from ingest.measuring.vectors import Comparison, Vector, of_numbers
 from ingest.prompts import text_hash
 from ingest.providers import NoReply
 from ingest.providers.openai_compatible import OpenAICompatible, address_of
@@ -32,7 +32,7 @@ class Ended(UserError):
     """What ended the measuring early; what was measured before is kept."""
 
 
-class EmbeddingsEndpoint:
+class EmbeddingsEndpoint(Comparison):
     """The instrument `endpoint:VENDOR/MODEL`.
 
     Parameters

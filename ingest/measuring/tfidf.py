@@ -5,13 +5,13 @@ import hashlib
 import math
 from collections.abc import Iterable, Sequence
 
-from ingest.measuring.vectors import NO_WORDS, Vector
+from ingest.measuring.vectors import NO_WORDS, Comparison, Vector
 from ingest.texts.sentences import weighed_words
 
 FORMULA = "count * (ln((1 + documents) / (1 + documents with the word)) + 1)"
 
 
-class TfIdf:
+class TfIdf(Comparison):
     """The instrument `tfidf`: other documents make another version of it, whose values compare with none of this one.
 
     Parameters

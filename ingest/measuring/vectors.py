@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-NO_WORDS, NOT_FINITE = "no_words", "not_finite"
+from ingest.paradigms.thirds import LANDED
+
+NO_WORDS, NOT_FINITE, SHORT_SOURCE = "no_words", "not_finite", "source_too_short"
 
 
 class Vector(NamedTuple):
@@ -51,3 +53,29 @@ def cosine(one: Vector, other: Vector) -> float:
     else:
         product = float(one.direction @ other.direction)
     return min(1.0, max(-1.0, product))
+
+
+class Comparison:
+    """What every instrument does that makes directions of texts: it compares an answer with the thirds of its text."""
+
+    measures = LANDED
+
+    def values(self, texts: Sequence) -> list[dict[str, dict]]:
+        """Return of each text, by measure, how alike answer and third are, or the reason; of equal texts it is one."""
+        distinct = list(
+            dict.fromkeys(text for entry in texts if not entry.reason for text in (entry.answer, *entry.parts))
+        )
+        vectors = dict(zip(distinct, self.vectors(distinct), strict=True)) if distinct else {}
+        return [dict(zip(LANDED, _similarities(entry, vectors), strict=True)) for entry in texts]
+
+
+def _similarities(entry, vectors):
+    if entry.reason:
+        return [{"value": None, "reason": entry.reason, "n_windows": None}] * len(LANDED)
+    answer, *parts = of_entry = [vectors[text] for text in (entry.answer, *entry.parts)]
+    # one third without a direction leaves none of the three to compare
+    reason = next((vector.reason for vector in of_entry if vector.reason), None)
+    return [
+        {"value": None if reason else cosine(answer, part), "reason": reason, "n_windows": part.n_windows}
+        for part in parts
+    ]

@@ -5,13 +5,13 @@ import math
 import random
 import re
 
-from ingest.land.models import macros
+from ingest.land.models import macros, project_variable
 from ingest.prompts.words import placeholders
 from ingest.warehouse import scratch
 
 CHUNK, REPLY = re.compile(r"chunk_([1-9][0-9]*)"), re.compile(r"reply_([1-9][0-9]*)")
 OTHERS = {"item", "shuffled", "token_budget", "knowledge_cutoff"}
-CHARACTERS_PER_TOKEN = 4
+CHARACTERS_PER_TOKEN = project_variable("characters_per_token")
 PIECES = {"words": re.compile(r"(?:\A\s+)?\S+\s*"), "characters": re.compile(r".", re.DOTALL)}
 SENTENCE_END = re.compile(r"(?<=\.)\s+")
 # Why a trial is not asked at all, or its last reply does not count.

@@ -7,6 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest.ask import context
 from ingest.ask.collector import Collector, collect
 from ingest.ask.context import BEYOND_CONTEXT, context_windows
 from ingest.ask.plan import plan_of
@@ -223,6 +224,17 @@ def test_a_text_beyond_the_context_window_is_said_beforehand_counted_with_the_re
         "i1": ("unparsed", "context_length", None, 0),
     }
     golden(render_outcome(of, outcome), "1 trial", str(LLAMA))
+
+
+def test_tokens_are_counted_where_the_tokenizer_of_the_llm_is_on_this_machine(monkeypatch):
+    of = study("no_technique", paradigm=texts("It is.", "It is. " * 20_000))
+    assert plan_of(of)["beyond_context"] == {LLAMA: 1}
+    monkeypatch.setattr(context, "can_count", lambda: True)
+    monkeypatch.setattr(context, "tokenizer_file", lambda llm: f"the tokenizer of {llm}")
+    monkeypatch.setattr(context, "count_tokens", lambda file, texts: [1 for _ in texts])
+    assert plan_of(of)["beyond_context"] == {}
+    (line,) = context.said_of_beyond({LLAMA: 1}, are_planned=True)
+    assert "tokens are counted by its tokenizer" in line
 
 
 def test_a_session_that_ends_inside_a_technique_goes_on_there_and_asks_nothing_twice():
