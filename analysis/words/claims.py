@@ -100,6 +100,7 @@ SPECIFICATION = (
     "recommended_quantity", "recommended_method", "recommended_inputs",
 )  # fmt: skip
 SHARE = 0.2  # where a claim has no margin, or one of 0: of the larger of the two numbers
+MOST_OFF = 2  # numbers that are named where a document is summed up
 WRITTEN_OUT = 4  # decimals to which a number is written out; a p value may have many more
 UNNAMED = (None, "1", "rank", "ratio", "sign", "yes or no")  # units that a number goes without
 
@@ -346,7 +347,7 @@ def printed_alone(claims):
 
 
 def _of_printed_alone(document, claims):
-    """Say in one sentence what the numbers that a document prints say of each other."""
+    """Say what the numbers that a document prints say of each other, why others say nothing, and what is off most."""
     its = [claim for claim in claims if claim["document"] == document]
     said = []
     for kind in KINDS:
@@ -356,7 +357,19 @@ def _of_printed_alone(document, claims):
     if judged := [claim for claim in distinct(its) if claim["holds"] not in (None, "not_applicable")]:
         counted = _counts(judged, "holds", IN_FULL["sentence"])
         said.append(f"of the {len(judged):,} that can be judged {listed(counted)}")
-    return f"Document {document} rests on printed numbers alone: {'; '.join(said)}."
+    told = [f"Document {document} rests on printed numbers alone: {'; '.join(said)}."]
+    if why := Counter(filter(None, (claim["not_derivable"] for claim in distinct(its)))).most_common(1):
+        ((reason, n),) = why
+        told.append(f"Why {n:,} cannot be derived: {reason[0].lower()}{reason[1:]}")
+    off = [claim for claim in distinct(its) if claim["kind"] == "value" and claim["recomputes"] == "no"]
+    if off := sorted(off, key=how_far_off, reverse=True)[:MOST_OFF]:
+        those = (
+            f"{claim['statement']} ({claim['location']}): printed {_amount(claim, 'published_value')}, but the other "
+            f"printed numbers give {_amount(claim, 'recomputed_value')}"
+            for claim in off
+        )
+        told.append(f"Farthest off: {'; '.join(those)}.")
+    return " ".join(told)
 
 
 def _printed(claims, how=""):

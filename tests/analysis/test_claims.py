@@ -136,19 +136,20 @@ def test_the_sum_says_of_numbers_whether_they_recompute_and_of_those_about_llms_
     golden("\n".join(summed_up(of_scores)))
 
 
-def test_a_paper_that_publishes_no_data_is_said_in_one_sentence_and_counts_nowhere_else(golden):
+def test_a_paper_that_publishes_no_data_is_said_in_one_paragraph_and_counts_nowhere_else(golden):
     def printed(claim_id, **differing):
         return claim(claim_id, document="P", rests_on="printed numbers", **differing)
 
     alone = [
         printed("a", holds="not_applicable"),
-        printed("b", recomputes="no", holds=None),
-        printed("c", recomputes="not_derivable", holds=None) | {"rests_on": None},
+        printed("b", recomputes="no", holds=None, statement="How much", location="Table 2", recomputed_value=48.0),
+        printed("c", recomputes="not_derivable", holds=None, not_derivable="The texts are not published.")
+        | {"rests_on": None},
         printed("d", kind="sentence", comparison="<", holds="other_way"),
         printed("e", is_first_place=False),
     ]
     (said,) = summed_up(alone)
-    assert re.findall(r"\d+", said) == ["3", "4", *"1111111"]
+    assert re.findall(r"\d+", said) == ["3", "4", *"1111111", "1", "2", "60", "48"]
     golden(said)
     with_data = [claim("f"), sentence("g")]
     assert summed_up([*alone, *with_data]) == [*summed_up(with_data), said]
