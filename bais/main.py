@@ -20,6 +20,7 @@ COMMANDS = {
         "read": ("read", "say what would be read in a reply, and why or how, before anything is asked"),
         "score": ("score", "score what an LLM on this machine would answer, in log-probabilities, and load it"),
         "measure": ("measure", "measure how alike answers are to parts of the texts that they retell, and load it"),
+        "people": ("people", "make the pages of a study of people, from pairs of texts, and say who gets a bonus"),
         "run": ("experiment", "put an experiment to an LLM, analyse it and have its report written"),
         "show": ("experiment", "print the definition of an experiment or a study"),
         "render": ("experiment", "print what an LLM is told, word for word"),

@@ -1,7 +1,19 @@
-"""The rows on how often LLMs alter texts and on what that does to people, as sentences."""
+"""`bais people`: the pages of a study of people, and who gets a bonus; and what is said of such studies."""
+
+import shutil
+from pathlib import Path
+
+import click
 
 from analysis.words.people import on_alterations, on_choices
+from bais.options import PATH
+from bais.terminal import say
+from bais.texts import write_new, writing
 from bais.warehouse import is_public, records
+from ingest.warehouse import UserError, printable
+
+EXAMPLE = Path(__file__).with_name("templates") / "people"
+PAGES = "pages"
 
 ALTERED = """
 from people.alteration_and_people
@@ -27,3 +39,71 @@ def sentences_on_people(warehouse) -> dict[str, str]:
     """Say of each study of people what reading a summary does to their choices."""
     rows = records(warehouse, STUDIES) if is_public(warehouse, "human_choice_effects") else []
     return {row["study"]: on_choices(row) for row in rows}
+
+
+@click.command()
+@click.argument("action", metavar="ACTION", type=click.Choice(("example", "new", "bonuses")), help="what to do")
+@click.argument("folder", metavar="FOLDER", type=PATH, help="the folder of the study, with study.yaml")
+def people(action: str, folder: Path) -> None:
+    """Write an example to fill in, write one page for each participant, or print whom to pay how large a bonus."""
+    {"example": _write_example, "new": _write_pages, "bonuses": _print_bonuses}[action](folder)
+
+
+def _write_example(folder):
+    """Write a study to fill in: the ten products of document C, with a second product for each."""
+    if folder.exists():
+        raise UserError(f"{printable(folder)} is there already: name a folder that is not")
+    with writing(folder):
+        shutil.copytree(EXAMPLE, folder)
+    say(
+        f"{printable(folder)}: a study to fill in. Write in study.yaml what still says FILL IN, then: "
+        f"bais people new {printable(folder)}"
+    )
+
+
+def _write_pages(folder):
+    """Write the page of each participant that is not there yet; a page of other texts is left, and refused."""
+    from analysis.report.participant import participant_page
+    from ingest.people.key import participant_key
+    from ingest.people.sheets import ANSWERS, FORM
+    from ingest.people.study import STUDY_FILE, read_material
+
+    material = read_material(folder / STUDY_FILE)
+    study, key, pages = material.study, participant_key(), {}
+    for number in range(1, study.participants + 1):
+        code = material.code(number, key)
+        own = {"form": FORM, "study": study.study, "material": material.fingerprint, "code": code}
+        own["key"] = material.seal_key(code, key)
+        path = folder / PAGES / f"{study.study}-{number:04}-{code}.html"
+        pages[path] = participant_page(study.model_dump(), material.steps(number), own)
+    there = sorted((folder / PAGES).glob("*.html"))
+    if others := [path for path in there if path.read_text(encoding="utf-8", errors="replace") != pages.get(path)]:
+        raise UserError(
+            f"{printable(others[0])} is a page of other texts, or made with another key or another version of bais: "
+            f"move {printable(folder / PAGES)} away, or work in a new folder; nothing was written"
+        )
+    with writing(folder):
+        for name in (PAGES, ANSWERS):
+            (folder / name).mkdir(exist_ok=True)
+    new = [path for path in pages if path not in there]
+    for path in new:
+        write_new(path, pages[path], "a page")
+    counted = [material.condition(number) for number in range(1, len(pages) + 1)]
+    say(
+        f"{printable(folder / PAGES)}: {len(pages):,} pages, {len(new):,} of them new; {counted.count('A'):,} "
+        f"participants are in condition A and {counted.count('B'):,} in B. Put what comes back into "
+        f"{printable(folder / ANSWERS)}, then: bais import {printable(folder)} --format human-choices"
+    )
+
+
+def _print_bonuses(folder):
+    """Print as Prolific takes it whom to pay how much, of those who get anything."""
+    from ingest.people.sheets import read_returned
+
+    try:
+        bonuses = read_returned(folder).bonuses()
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    for participant, amount in bonuses:
+        if amount:
+            print(f"{participant},{amount:.2f}")

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-from base64 import b64encode
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +13,7 @@ from analysis.report.audit import gate_tables, provenance_tables
 from analysis.report.biases import matrices as matrices_of_biases
 from analysis.report.biases import sections_on_biases
 from analysis.report.matrix import matrices
+from analysis.report.policy import POLICY, as_text, digest, embedded
 from analysis.report.scores import sections_on_scores
 from analysis.report.studies import Study
 from analysis.report.tables import template
@@ -35,7 +34,6 @@ TITLES = {
 }
 FILES = {"answer": "index.html"} | {name: f"{name}.html" for name in TITLES if name != "answer"}
 SHARED = ("document", "where", "kind", "sign", "unit", "recomputes", "verdict", "word", "tone", "why")  # of claims
-POLICY = "default-src 'none'; style-src '{}'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'"
 LIVE_POLICY = f"{POLICY}; connect-src 'self'; frame-ancestors 'none'"
 
 
@@ -115,9 +113,9 @@ class Site:
         text = template("frame.html").render(
             current=names[0], title=self._title(names), nav=self._nav(is_single), is_single=is_single, is_live=is_live,
             state=state, is_test=self.is_test, stamp=self._stamp(), parts=[self._part(name) for name in names],
-            policy=POLICY.format(_hash(style), _hash(script)), style=Markup(style), script=Markup(script),
+            policy=POLICY.format(digest(style), digest(script)), style=Markup(style), script=Markup(script),
             versions=sorted(self.versions.items()), fingerprint=self.fingerprint,
-            data=_embedded(self._data(names)), places=self._shown_places(), llms=self._llms(), goals=self._goals(),
+            data=embedded(self._data(names)), places=self._shown_places(), llms=self._llms(), goals=self._goals(),
             meanings={name: goal.measures for name, goal in GOALS.items()},
             papers=claims.papers(self.claims) if "papers" in names else [],
             verdicts=self._verdicts(), legend=LEGEND,
@@ -228,7 +226,7 @@ def _packed(rows):
 
 def live_policy():
     """Return the policy of live pages, in which nothing but their own style and script counts."""
-    return LIVE_POLICY.format(*map(_hash, _own()))
+    return LIVE_POLICY.format(*map(digest, _own()))
 
 
 def _own():
@@ -271,11 +269,6 @@ def _visible(line):
     return "".join(c if c == NO_BREAK_SPACE else clean(c) for c in line)
 
 
-def _embedded(data):
-    text = json.dumps(data, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=_as_text)
-    return Markup(text.translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&"}))
-
-
 def fingerprint(tables):
     """Return the SHA-256 of the rows that pages are made of.
 
@@ -288,7 +281,7 @@ def fingerprint(tables):
     -------
     str
     """
-    text = json.dumps(tables, sort_keys=True, default=_as_text, ensure_ascii=True)
+    text = json.dumps(tables, sort_keys=True, default=as_text, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -300,11 +293,3 @@ def _rounded(value):
     if isinstance(value, list | tuple):
         return [_rounded(each) for each in value]
     return value
-
-
-def _as_text(value):
-    return value.isoformat() if isinstance(value, datetime) else str(value)
-
-
-def _hash(text):
-    return "sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,14 +1,9 @@
 """Choices of people between two products: CSV or JSONL, of which nothing lands that is not asked for by name."""
 
 import collections
-import hashlib
-import hmac
 import json
 import math
-import os
 import re
-import secrets
-import stat
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,138 +12,91 @@ from ingest.archives import Archive
 from ingest.land.load import land, landed_ids
 from ingest.land.raw import TABLES
 from ingest.land.versions import Version, refuse_version
+from ingest.people.key import KEY_FILE_VARIABLE, KEY_VARIABLE, hashed, keyed, participant_key
+from ingest.people.sheets import read_returned
+from ingest.people.study import STUDY_PATTERN
 from ingest.texts.csv_text import read_csv
 from ingest.texts.lines import repeated_keys
 from ingest.texts.redaction import as_text
 from ingest.warehouse import UserError, printable
 
 TABLE = "human_choices"
-KEY_VARIABLE, KEY_FILE_VARIABLE = "BAIS_PARTICIPANT_KEY", "BAIS_PARTICIPANT_KEY_FILE"
-SHORTEST_KEY = 32
 NEEDED = (
     "participant", "pair", "product", "format", "condition", "target", "chosen", "price", "willingness_to_pay",
 )  # fmt: skip
 KNOWN = (*NEEDED, "excluded")
 FORMATS = ("original", "summary")
-STUDY = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 REASON = re.compile(r"[a-z][a-z0-9_]{0,39}")
 LONGEST = 200
-CHECKED = b"the key of participants of bais"  # what a key is known by
+CHECKED = "the key of participants of bais"  # what a key is known by
 
 
 def import_choices(path: Path, version: Version, archive: Archive) -> tuple[str, int]:
     """Land the choices of a file, all or none, and say what came of its rows."""
     refuse_version(version, "choices of people have no versions:")
-    if not archive.study:
-        raise UserError("say with --study S which study the choices of people belong to")
-    if not STUDY.fullmatch(archive.study):
-        raise UserError(f"--study {printable(archive.study)}: a name has lower-case letters, digits and hyphens")
-    if not path.is_file():
-        raise UserError(f"{printable(path)} is no file: name one CSV or JSONL file of choices")
     try:
-        lines, dropped = _read(path)
-        choices = _checked(lines, path.name)
+        study, lines, left_out, more = _read(path, archive.study)
+        choices = _checked(lines)
     except OSError as error:
         raise UserError(f"{printable(path)} cannot be read: {error.strerror}; nothing was landed") from None
     except ValueError as error:
         raise UserError(f"{error}; nothing was landed") from None
-    there = landed_ids(archive.study, TABLE, *KNOWN, "key_check").to_pylist()
+    there = landed_ids(study, TABLE, *KNOWN, "key_check").to_pylist()
     key = participant_key(is_needed=bool(there))
-    check = hmac.new(key, CHECKED, hashlib.sha256).hexdigest()[:16]
+    check = keyed(key, CHECKED)[:16]
     if {row["key_check"] for row in there} - {None, check}:
         raise UserError(
-            f"choices of study {archive.study} were imported before with another key, with which the same people would "
+            f"choices of study {study} were imported before with another key, with which the same people would "
             f"count twice: give that one, in {KEY_VARIABLE} or the file that {KEY_FILE_VARIABLE} names; nothing was "
             "landed"
         )
     for choice in choices:
-        participant = hashed(choice["participant"], archive.study, key)
-        choice |= {"study": archive.study, "participant": participant, "key_check": check}
-    new = _new(choices, there, archive.study, path.name)
+        participant = hashed(choice["participant"], study, key)
+        choice |= {"study": study, "participant": participant, "key_check": check}
+    new = _new(choices, there, study)
     if new:
-        rows = [{name: value for name, value in choice.items() if name != "line"} for choice in new]
+        rows = [{name: value for name, value in choice.items() if name != "where"} for choice in new]
         land(**{TABLE: [pa.Table.from_pylist(rows, TABLES[TABLE].schema)]})
     n_people = len({choice["participant"] for choice in choices})
     n_out = len({choice["participant"] for choice in choices if choice["excluded"]})
     report = [
-        f"study {archive.study}: {len(choices):,} choices of {n_people:,} participants read, {n_out:,} of them "
+        f"study {study}: {len(choices):,} choices of {n_people:,} participants read, {n_out:,} of them "
         f"excluded: {len(new):,} new, {len(choices) - len(new):,} unchanged"
     ]
-    if dropped:
-        report.append(f"  left out, since nothing else about a person is kept: {', '.join(map(printable, dropped))}")
-    return "\n".join(report), 0
+    if left_out:
+        report.append(f"  left out, since nothing else about a person is kept: {', '.join(map(printable, left_out))}")
+    return "\n".join([*report, *more]), 0
 
 
-def participant_key(*, is_needed: bool = False) -> bytes:
-    """Return the key that hides participants: from the environment, else from its file, which is made on first use.
-
-    Where choices of the study are there already, it is needed: with a new one the same people would count twice.
-    """
-    if given := os.environ.get(KEY_VARIABLE):
-        if len(given) < SHORTEST_KEY:
-            raise UserError(f"{KEY_VARIABLE} has fewer than {SHORTEST_KEY} characters: a short key can be guessed")
-        try:
-            return given.encode()
-        except UnicodeError:
-            raise UserError(f"{KEY_VARIABLE} is not UTF-8 text: give a key of letters and digits") from None
-    path = key_path()
-    if path.exists() and not path.is_file():
-        raise UserError(f"{printable(path)}, where the key that hides participants should be, is no file")
-    if is_needed and not path.exists():
+def _read(path, study):
+    """Return the study, its choices with where each stands, the columns that were left out, and what else to say."""
+    if path.is_dir():
+        returned = read_returned(path)
+        named = returned.material.study.study
+        if study not in (None, named):
+            raise UserError(f"--study {printable(study)}: the study of {printable(path)} is {named}")
+        return named, returned.lines, [], returned.report()
+    if not study:
+        raise UserError("say with --study S which study the choices of people belong to")
+    if not re.fullmatch(STUDY_PATTERN, study):
+        raise UserError(f"--study {printable(study)}: a name has lower-case letters, digits and hyphens")
+    if not path.is_file():
         raise UserError(
-            f"choices of this study were imported before with a key that is not at {printable(path)} any more; with "
-            f"another one the same people would count twice: put it back, or name it with {KEY_FILE_VARIABLE}; "
-            "nothing was landed"
+            f"{printable(path)} is no file: name one CSV or JSONL file of choices, or the folder of a study of people"
         )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            _refuse_shared(path)
-            key = path.read_text(encoding="utf-8").strip()
-        else:
-            key = secrets.token_hex(SHORTEST_KEY)
-            with open(descriptor, "w", encoding="utf-8") as file:
-                file.write(key + "\n")
-    except (OSError, UnicodeError):
-        raise UserError(
-            f"the key that hides participants, {printable(path)}, can be neither read nor made: "
-            f"give one in {KEY_VARIABLE}"
-        ) from None
-    if len(key) < SHORTEST_KEY:
-        raise UserError(f"{printable(path)} holds no key of at least {SHORTEST_KEY} characters: put yours back")
-    return key.encode()
+    return study, *_read_file(path), []
 
 
-def _refuse_shared(path):
-    if os.name == "posix" and path.stat().st_mode & stat.S_IRWXO:
-        raise UserError(
-            f"the key that hides participants, {printable(path)}, can be read or changed by everybody here: "
-            "`chmod 600` it"
-        )
-
-
-def key_path() -> Path:
-    """Return where the key lies: never beside the warehouse, unless a person says so."""
-    if given := os.environ.get(KEY_FILE_VARIABLE):
-        return Path(given)
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "bais" / "participants.key"
-
-
-def hashed(participant: str, study: str, key: bytes) -> str:
-    """Hide who a participant is: equal within a study, another in another study, and not to be guessed without key."""
-    return hmac.new(key, f"{study}\0{participant}".encode(), hashlib.sha256).hexdigest()[:32]
-
-
-def _read(path):
+def _read_file(path):
     is_json = path.suffix == ".jsonl"
-    lines = list(_read_json(path) if is_json else ((row.line, row) for row in read_csv(path, printable(path.name))))
+    name = printable(path.name)
+    rows = _read_json(path) if is_json else ((row.line, row) for row in read_csv(path, name))
+    lines = [(f"{name}:{line}", row) for line, row in rows]
     if not lines:
-        raise ValueError(f"{printable(path.name)} holds no choices")
+        raise ValueError(f"{name} holds no choices")
     there = {name: None for _, row in lines for name in row}
     if missing := [name for name in NEEDED if name not in there]:
-        raise ValueError(f"{printable(path.name)}:1: there is no column {missing[0]}")
+        raise ValueError(f"{name}:1: there is no column {missing[0]}")
     return lines, [name for name in there if name not in KNOWN]
 
 
@@ -173,33 +121,33 @@ def _read_json(path):
             yield number, {name: None if value is None else str(value) for name, value in pairs}
 
 
-def _checked(lines, name):
+def _checked(lines):
     choices, seen, formats_of = [], collections.defaultdict(dict), {}
-    for line, row in lines:
+    for where, row in lines:
         try:
             choice = _choice(row)
-            _refuse_otherwise(choice, line, seen)
+            _refuse_otherwise(choice, where, seen)
         except ValueError as problem:
-            raise ValueError(f"{printable(name)}:{line}: {problem}") from None
-        formats_of.setdefault(choice["product"], (line, set()))[1].add(choice["format"])
-        choices.append(choice | {"line": line})
-    for product, (line, formats) in formats_of.items():
+            raise ValueError(f"{printable(where)}: {problem}") from None
+        formats_of.setdefault(choice["product"], (where, set()))[1].add(choice["format"])
+        choices.append(choice | {"where": where})
+    for product, (where, formats) in formats_of.items():
         if len(formats) == 1:
             (only,) = formats
             raise ValueError(
-                f"{printable(name)}:{line}: the product {printable(product)} was read as {only} alone, so that nothing "
+                f"{printable(where)}: the product {printable(product)} was read as {only} alone, so that nothing "
                 "says what the format does"
             )
     return choices
 
 
-def _refuse_otherwise(choice, line, seen):
+def _refuse_otherwise(choice, where, seen):
     """Refuse what contradicts earlier lines, of which `seen` keeps by what is said what they say of whom."""
     participant, pair = choice["participant"], choice["pair"]
     if (other := seen["pair"].setdefault(frozenset(pair.split("|")), pair)) != pair:
         raise ValueError(f"{printable(pair)} was {printable(other)} before: write it the same way")
-    if (earlier := seen["line"].setdefault((participant, pair), line)) != line:
-        raise ValueError(f"this participant has chosen of the pair {printable(pair)} on line {earlier} already")
+    if (earlier := seen["where"].setdefault((participant, pair), where)) != where:
+        raise ValueError(f"this participant has chosen of the pair {printable(pair)} at {printable(earlier)} already")
     if seen["condition"].setdefault(participant, choice["condition"]) != choice["condition"]:
         raise ValueError("this participant was in another condition before")
     told = choice["product"], choice["target"]
@@ -250,7 +198,7 @@ def _number(text, name):
     return number
 
 
-def _new(choices, there, study, name):
+def _new(choices, there, study):
     """Return the choices that are not there yet; refuse those that contradict what was landed before."""
     compared = [column for column in KNOWN if column not in ("participant", "pair")]
     landed = {(row["participant"], row["pair"]): row for row in there}
@@ -272,7 +220,7 @@ def _new(choices, there, study, name):
         elif condition_of.get(choice["participant"], choice["condition"]) != choice["condition"]:
             problem = f"this participant was in another condition when study {study} was imported before"
         if problem:
-            raise UserError(f"{printable(name)}:{choice['line']}: {problem}; nothing was landed")
+            raise UserError(f"{printable(choice['where'])}: {problem}; nothing was landed")
         if not before:
             new.append(choice)
     return new

@@ -1,0 +1,1 @@
+"""Studies of people: their material, and what comes back of it."""
