@@ -14,8 +14,8 @@ from ingest.land.raw import TABLES
 from ingest.land.versions import Version, refuse_version
 from ingest.people.key import KEY_FILE_VARIABLE, KEY_VARIABLE, hashed, keyed, participant_key
 from ingest.people.sheets import read_returned
-from ingest.people.study import STUDY_PATTERN
 from ingest.texts.csv_text import read_csv
+from ingest.texts.files import OF_PATTERNS, STUDY_PATTERN
 from ingest.texts.lines import repeated_keys
 from ingest.texts.redaction import as_text
 from ingest.warehouse import UserError, printable
@@ -79,7 +79,7 @@ def _read(path, study):
     if not study:
         raise UserError("say with --study S which study the choices of people belong to")
     if not re.fullmatch(STUDY_PATTERN, study):
-        raise UserError(f"--study {printable(study)}: a name has lower-case letters, digits and hyphens")
+        raise UserError(f"--study {printable(study)}: a name {OF_PATTERNS[STUDY_PATTERN]}")
     if not path.is_file():
         raise UserError(
             f"{printable(path)} is no file: name one CSV or JSONL file of choices, or the folder of a study of people"

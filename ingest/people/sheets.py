@@ -26,6 +26,12 @@ STATUSES = {
     "APPROVED": None, "AWAITING REVIEW": None, "PARTIALLY APPROVED": None, "REJECTED": "rejected",
     "RETURNED": "returned", "TIMED-OUT": "timed_out", "SCREENED OUT": "screened_out",
 }  # fmt: skip
+# why a participant does not count, in words
+REASONS = {
+    "unfinished": "stopped before the end", "quiz": "failed the quiz", "attention": "failed an attention check",
+    "rejected": "was rejected on Prolific", "returned": "returned the study on Prolific",
+    "timed_out": "took longer than Prolific allows", "screened_out": "was screened out on Prolific",
+}  # fmt: skip
 
 
 class Check(Part):
@@ -69,7 +75,7 @@ class Returned:
 
     def report(self) -> list[str]:
         """Say who was excluded and, in sums that lead to nobody, who took part."""
-        lines = [f"  excluded: {printable(name)}, {reason}" for name, reason in self.excluded.items()]
+        lines = [f"  {printable(name)} does not count: {REASONS[reason]}" for name, reason in self.excluded.items()]
         if self.n_without_sheet:
             lines.append(f"  {self.n_without_sheet:,} of Prolific's submissions without a sheet of answers")
         sexes = Counter(row[SEX] or "not said" for row in self.people)
@@ -202,8 +208,8 @@ def _submissions(folder):
     paths = sorted(folder.glob(EXPORTS))
     if len(paths) != 1:
         raise ValueError(
-            f"{printable(folder)} holds {len(paths)} files {EXPORTS}, and the study says that Prolific recruits for "
-            "it: put its newest export there, and no other"
+            f"{printable(folder)} should hold one export of Prolific, since {STUDY_FILE} says that it recruits, and "
+            f"holds {len(paths)} files {EXPORTS}: put the newest there, and no other"
         )
     name, rows = printable(paths[0].name), {}
     header, _ = header_of(paths[0], name)

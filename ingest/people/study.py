@@ -12,11 +12,10 @@ from pydantic import Field, model_validator
 
 from ingest.people.key import keyed
 from ingest.texts.csv_text import read_csv
-from ingest.texts.files import NotNegative, Part, parse_checked, refuse_twice, text_of
+from ingest.texts.files import STUDY_PATTERN, NotNegative, Part, parse_checked, refuse_twice, text_of
 from ingest.warehouse import UserError, printable
 
 STUDY_FILE = "study.yaml"
-STUDY_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
 TO_FILL = "FILL IN"  # what a person replaces in the words of a study
 COLUMNS = (
     "product", "target", "other", "target_original", "target_summary", "other_original", "other_summary",

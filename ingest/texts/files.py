@@ -14,6 +14,7 @@ from ingest.texts.yaml_text import line_of, read_yaml
 from ingest.warehouse import UserError, own_folder, printable
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,99}$"
+STUDY_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"  # of a study of people
 LLM_PATTERN = r"^[!-.0-~]+/[!-~]+$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 LlmId = Annotated[str, Field(pattern=LLM_PATTERN, max_length=200)]
@@ -77,6 +78,7 @@ IN_QUOTES = "YAML reads yes, no, on and off as true and false: write such a word
 OF_PATTERNS = {
     NAME_PATTERN: "should hold lower-case letters, digits, '.', '_' and '-' alone, and begin with a letter or digit "
     "(at most 100 characters)",
+    STUDY_PATTERN: "should hold lower-case letters, digits and hyphens alone (at most 63 characters)",
     LLM_PATTERN: "should be an id such as vendor/name, without spaces",
     r"\S": "should not be blank",
 }

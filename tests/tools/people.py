@@ -1,0 +1,79 @@
+"""A study of people with two pairs, and sheets of answers as participants return them."""
+
+import hashlib
+import hmac
+import json
+import re
+from pathlib import Path
+
+from bais.main import main
+
+STUDY = """study: lamps
+title: Which one would you choose?
+seed: 3
+participants: 4
+prolific: true
+currency: $
+bonus: 0.25
+products: products.csv
+consent: We ask you to choose.
+instructions: Choose two times.
+ending: Send us the file.
+quiz:
+  - {ask: "What do you choose between?", options: [shops, products], right: products}
+attention:
+  - {ask: "Answer with: never.", options: [always, never], right: never}
+"""
+PRODUCTS = """product,target,other,target_original,target_summary,other_original,other_summary,target_price,other_price
+headlamp,Lumo,Brite,It dazzles and pinches.,Bright.,It is a lamp.,A lamp.,22,20
+kettle,Kett,Pott,It drips.,Heats well.,It boils.,Boils.,31,30
+"""
+EXPORT_HEADER = (
+    "Submission id,Participant id,Status,Custom study tncs accepted at,Started at,Completed at,Reviewed at,"
+    "Archived at,Time taken,Completion code,Total approvals,Age,Sex"
+)
+PROLIFIC_IDS = [f"{digit}" * 24 for digit in "abcdef"]
+
+
+def make_study(folder, study=STUDY, products=PRODUCTS):
+    """Write a study and the pages of its participants; return what each page knows of itself, by their order."""
+    folder.mkdir(exist_ok=True)
+    (folder / "study.yaml").write_text(study, encoding="utf-8")
+    (folder / "products.csv").write_text(products, encoding="utf-8")
+    assert main(["people", "new", str(folder)]) == 0
+    return [own_of(page) for page in sorted((folder / "pages").glob("*.html"))]
+
+
+def own_of(page: Path):
+    """Return what a page knows of itself."""
+    text = page.read_text(encoding="utf-8")
+    return json.loads(re.search(r'<script type="application/json" id="own">(.*?)</script>', text)[1])
+
+
+def sheet_of(own, participant, chosen=("Lumo", "Kett"), pays=("25", "36"), quiz="products", check="never"):
+    """Return a sheet of answers with its seal, which is made here in the way that FIPS 198 has it."""
+    named = {name: own[name] for name in ("form", "study", "material", "code")}
+    choices = [
+        {"pair": place, "chosen": product, "pays": paid}
+        for place, (product, paid) in enumerate(zip(chosen, pays, strict=True))
+    ]
+    content = {**named, "quiz": [quiz], "checks": [{"check": 0, "answer": check}], "choices": choices}
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    seal = hmac.new(own["key"].encode(), text.encode(), hashlib.sha256).hexdigest()
+    return {**content, "participant": participant, "seal": seal}
+
+
+def return_sheets(folder, *sheets):
+    """Put sheets into the folder of a study."""
+    for number, sheet in enumerate(sheets, 1):
+        (folder / "answers" / f"sheet-{number}.json").write_text(json.dumps(sheet, indent=1), encoding="utf-8")
+
+
+def write_export(folder, *rows, header=EXPORT_HEADER):
+    """Write an export of Prolific from participant, status, seconds, age and sex of each submission."""
+    lines = [
+        f"sub{n},{who},{status},Not Applicable,2026-01-01T10:00:00Z,2026-01-01T11:00:00Z,,,{seconds},C0DE,1,{age},{sex}"
+        for n, (who, status, seconds, age, sex) in enumerate(rows)
+    ]
+    path = folder / "prolific_export_0123456789abcdef01234567.csv"
+    path.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
