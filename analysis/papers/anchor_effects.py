@@ -16,7 +16,7 @@ from analysis.papers import attribution
 from analysis.papers.anchor_contrasts import contrasts, trends
 from analysis.tables import declared, reasons
 
-NO_SAMPLE = "V0"  # the question that LLMs may know with its answer: it has rows, and stays out of means
+CLASSIC = "V0"  # the question that LLMs may know with its answer: means are told without it, and beside them with it
 QUESTION = ["study", "scoring_set", "scoring", "llm", "variation", "question", "evidence_from"]
 
 # of the rows of all five parts; each has some of them
@@ -25,10 +25,25 @@ MEASURED = {"part": "varchar"} | declared(
 )
 
 
-# where the scores of a rule stand, and the attributions to the anchor that are known of it
+class Rule(NamedTuple):
+    """The columns in which the scores of a rule stand, those without the anchor, and the attributions to the anchor."""
+
+    scores: str
+    without_anchor: str
+    attributions: dict[str, str]
+
+
 RULES = {
-    "published": ("log_probability", {"banzhaf": "banzhaf_anchor", "shapley": "shapley_anchor"}),
-    "aligned": ("aligned_log_probability", {"banzhaf": "aligned_banzhaf_anchor"}),
+    "published": Rule(
+        "log_probability",
+        "log_probability_without_anchor",
+        {"banzhaf": "banzhaf_anchor", "shapley": "shapley_anchor"},
+    ),
+    "aligned": Rule(
+        "aligned_log_probability",
+        "aligned_log_probability_without_anchor",
+        {"banzhaf": "aligned_banzhaf_anchor"},
+    ),
 }
 
 
@@ -62,6 +77,7 @@ SPECIFICATIONS = {
     "normalised": Specification(normalised=ALL_TESTS),
     "blocks_of_ten": Specification(block=10),
     "blocks_of_twenty": Specification(block=20),
+    "normalised_blocks_of_ten": Specification(normalised=ALL_TESTS, block=10),
     "normalised_blocks_of_twenty": Specification(normalised=ALL_TESTS, block=20),
     "shapley": Specification(attribution="shapley"),
     "aligned": Specification(rule="aligned"),
@@ -76,9 +92,9 @@ BANDS = {
 
 
 class Cell(NamedTuple):
-    """What was scored under one anchor by one rule; the arrays are ordered by target, and null with a reason."""
+    """What was scored under one anchor, or none, by one rule; arrays are ordered by target, and null with a reason."""
 
-    anchor: float
+    anchor: float | None
     n_targets: int
     scores: np.ndarray | None
     attributions: dict[str, np.ndarray | None]
@@ -93,8 +109,8 @@ def measured_rows(scores, parameters):
     scores : pandas.DataFrame
         One row per scoring, variation, anchor and target: `study`, `scoring_set` (the scorings of one LLM that its
         means are over), `scoring`, `llm`, `variation`, `question`, `evidence_from`, `anchor_regime`,
-        `anchor_direction`, `anchor`, `target`, `log_probability` in nats, and `banzhaf_anchor`, `shapley_anchor`,
-        `aligned_log_probability` and `aligned_banzhaf_anchor`, null where they are not known.
+        `anchor_direction`, `anchor`, `target`, `log_probability` in nats, and the other columns that `RULES` names,
+        null where they are not known.
     parameters : dict of str to float
         How many parameters an LLM has, of those of which it is known.
 
@@ -114,7 +130,8 @@ def measured_rows(scores, parameters):
             direction: {rule: _cell(rows, rule) for rule in RULES}
             for direction, rows in of_question.groupby("anchor_direction", sort=False)
         }
-        for direction, by_rule in cells.items():
+        removed = {rule: cell for rule in RULES if (cell := _cell_without_anchor(of_question, rule))}
+        for direction, by_rule in [*cells.items(), ("none", removed)]:
             yield from ({"part": "soft_expectations", **named, **row} for row in _expectations(direction, by_rule))
         regime = of_question["anchor_regime"].iloc[0]  # where it is missing, None or NaN
         named["anchor_regime"] = regime if isinstance(regime, str) else None
@@ -123,21 +140,29 @@ def measured_rows(scores, parameters):
             effect, score = _effect(low, high, specification)
             named["specification"] = specification
             effects.append(named | effect)
-            abss.append(named | score | {"is_in_means": named["question"] != NO_SAMPLE})
+            abss.append(named | score | {"is_in_means": named["question"] != CLASSIC})
     yield from ({"part": "anchor_effects", **row} for row in effects)
     yield from ({"part": "sensitivity_scores", **row} for row in abss)
     for metric, rows in (("delta_ev", effects), ("abss", abss)):
-        values = [{"reason": None, **row, "value": row.get(metric)} for row in rows if row["question"] != NO_SAMPLE]
-        compared = list(contrasts(values))
-        means = [row for row in compared if row["comparison"] == "anchors"]
-        yield from ({"part": "anchor_sensitivities", "metric": metric, **row} for row in compared)
-        yield from ({"part": "sensitivity_trends", "metric": metric, **row} for row in trends(means, parameters))
+        values = [{"reason": None, **row, "value": row.get(metric)} for row in rows]
+        for has_v0, chosen in _with_and_without_v0(values):
+            compared = list(contrasts(chosen))
+            means = [row for row in compared if row["comparison"] == "anchors"]
+            for part, of_part in (("anchor_sensitivities", compared), ("sensitivity_trends", trends(means, parameters))):
+                yield from ({"part": part, "metric": metric, "has_v0": has_v0, **row} for row in of_part)
+
+
+def _with_and_without_v0(rows):
+    """Yield whether means are over V0 too, and the rows that they are then over: with it those of whom it was asked."""
+    yield False, [row for row in rows if row["question"] != CLASSIC]
+    asked = {(row["study"], row["scoring_set"]) for row in rows if row["question"] == CLASSIC}
+    yield True, [row for row in rows if (row["study"], row["scoring_set"]) in asked]
 
 
 def _cell(rows, rule):
     """Read what was scored by a rule; recorded files know the published one alone."""
     rows = rows.sort_values("target")
-    anchor, (of_scores, of_attributions) = float(rows["anchor"].iloc[0]), RULES[rule]
+    anchor, (of_scores, _, of_attributions) = float(rows["anchor"].iloc[0]), RULES[rule]
     scores = rows[of_scores].to_numpy(float)
     n_targets = int(np.isfinite(scores).sum())
     if rule != "published" and not n_targets:
@@ -151,9 +176,19 @@ def _cell(rows, rule):
     return Cell(anchor, n_targets, scores, attributions)
 
 
+def _cell_without_anchor(rows, rule):
+    """Read the scores after the prompt from which the number is removed, the same whichever anchor it was."""
+    one_anchor = rows[rows["anchor"] == rows["anchor"].min()].sort_values("target")
+    scores = one_anchor[RULES[rule].without_anchor].to_numpy(float)
+    is_whole = np.array_equal(one_anchor["target"], attribution.TARGETS) and np.isfinite(scores).all()
+    return Cell(None, len(scores), scores, {}) if is_whole else None
+
+
 def _expectations(direction, by_rule):
     for specification, (band, method, seed) in BANDS.items():
-        cell = by_rule[SPECIFICATIONS[specification].rule]
+        cell = by_rule.get(SPECIFICATIONS[specification].rule)
+        if cell is None:
+            continue
         row = {
             "specification": specification, "anchor_direction": direction, "anchor": cell.anchor,
             "response_unit": "percent", "n_targets": cell.n_targets, "method": method, "seed": seed,

@@ -59,9 +59,13 @@ select
     directed.anchor,
     directed.target,
     directed.log_probability,
-    directed.banzhaf_anchor,
-    directed.shapley_anchor,
+    directed.log_probability_without_anchor,
+    {% for field in fields_of_prompt() -%}
+        directed.banzhaf_{{ field }},
+        directed.shapley_{{ field }},
+    {% endfor -%}
     directed.aligned_log_probability,
+    directed.aligned_log_probability_without_anchor,
     directed.aligned_banzhaf_anchor,
     directed.score_id,
     directed.batch_id

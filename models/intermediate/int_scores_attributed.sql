@@ -26,8 +26,9 @@ select
     rule,
     max(prompt_hash) filter (where n_fields = 4) as prompt_hash,
     max(log_probability) filter (where n_fields = 4) as log_probability,
+    max(log_probability) filter (where n_fields = 3 and not has_anchor) as log_probability_without_anchor,
     count(log_probability) as n_coalitions,
-    {%- for field in ['scene', 'comparative', 'absolute', 'anchor'] %}
+    {%- for field in fields_of_prompt() %}
     case when n_coalitions = 16 then sum(if(has_{{ field }}, 1, -1) * log_probability) / 8 end as banzhaf_{{ field }},
     case
         when n_coalitions = 16

@@ -8,6 +8,7 @@ with aligned as (
         anchor,
         target,
         log_probability as aligned_log_probability,
+        log_probability_without_anchor as aligned_log_probability_without_anchor,
         banzhaf_anchor as aligned_banzhaf_anchor
     from {{ ref('int_scores_attributed') }}
     where rule = 'aligned'
@@ -18,13 +19,13 @@ computed as (
         concat_ws('/', scoring, variation, anchor, target) as score_id,
         concat_ws('/', scoring, variation) as record_id,
         attributed.* exclude (
-            revision, chat_template_hash, anchor_direction, rule, log_probability_of_nothing, n_coalitions,
-            shapley_scene, shapley_comparative, shapley_absolute
+            revision, chat_template_hash, anchor_direction, rule, log_probability_of_nothing, n_coalitions
         ),
         scoring as source_file,
         split_part(variation, '-', 1) as question,
         concat_ws('/', study, question, anchor, chat_template_hash) as prompt,
         aligned_log_probability,
+        aligned_log_probability_without_anchor,
         aligned_banzhaf_anchor,
         'scores' as evidence_from,
         -- whoever asks questions of their own names the regime as document D's variations do

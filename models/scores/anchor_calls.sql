@@ -7,8 +7,8 @@ with called as (
             over (partition by study, scoring, variation) as published_call,
         contains(stars_behaviour, '**') and call_behaviour = published_call and call_behaviour != 'B0' as stands
     from {{ ref('anchor_effects') }}
-    -- these test behaviour as `published` and `normalised` do, and would count them twice
-    where specification not in ('shapley', 'normalised_t')
+    -- these test behaviour as `published`, `normalised` and `recommended` do, and would count them twice
+    where specification not in ('shapley', 'normalised_t', 'normalised_blocks_of_ten')
 ),
 
 judged as (
