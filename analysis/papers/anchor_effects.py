@@ -148,8 +148,9 @@ def measured_rows(scores, parameters):
         for has_v0, chosen in _with_and_without_v0(values):
             compared = list(contrasts(chosen))
             means = [row for row in compared if row["comparison"] == "anchors"]
-            for part, of_part in (("anchor_sensitivities", compared), ("sensitivity_trends", trends(means, parameters))):
-                yield from ({"part": part, "metric": metric, "has_v0": has_v0, **row} for row in of_part)
+            told = {"metric": metric, "has_v0": has_v0}
+            yield from ({"part": "anchor_sensitivities", **told, **row} for row in compared)
+            yield from ({"part": "sensitivity_trends", **told, **row} for row in trends(means, parameters))
 
 
 def _with_and_without_v0(rows):

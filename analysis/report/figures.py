@@ -199,7 +199,36 @@ def _cells(alt, named, reference):
     ).properties(height=alt.Step(22))
 
 
-KINDS = {make.__name__[1:]: make for make in (_bars, _intervals, _dumbbells, _cells)}
+def _boxes(alt, named, reference):
+    """Box plots: whiskers, the middle half, and a tick at the median."""
+    colour = alt.Color("colour:N", scale=None)
+    return alt.layer(
+        reference,
+        named.mark_rule(strokeWidth=1.4).encode(x="low:Q", x2="high:Q", color=colour),
+        named.mark_bar(height={"band": 0.6}, opacity=0.6).encode(x="from:Q", x2="to:Q", color=colour),
+        named.mark_tick(color=INK, thickness=2, size=13, opacity=1).encode(x="value:Q"),
+        named.mark_text(align="left", dx=7).encode(x="end:Q", text="text:N"),
+    ).properties(height=alt.Step(20))
+
+
+def _curves(alt, named, reference):
+    """A value at each answer, a line and a shape for each name."""
+    of_name = {"domain": ["low", "high"]}
+    base = alt.Chart().encode(
+        x="target:Q",
+        y=alt.Y("value:Q", title=None, axis=alt.Axis(tickCount=3)),
+        color=alt.Color("colour:N", scale=None),
+    )
+    dash = alt.StrokeDash("name:N", scale=alt.Scale(range=[[1, 0], [4, 3]], **of_name), legend=None)
+    shape = alt.Shape("name:N", scale=alt.Scale(range=["triangle-down", "triangle-up"], **of_name), legend=None)
+    return alt.layer(
+        alt.Chart().mark_rule(strokeDash=[4, 3], color=INK).encode(y=alt.datum(0)),
+        base.mark_line(strokeWidth=1.4).encode(strokeDash=dash),
+        base.mark_point(filled=True, size=40, opacity=1).encode(shape=shape),
+    ).properties(height=90)
+
+
+KINDS = {make.__name__[1:]: make for make in (_bars, _intervals, _dumbbells, _cells, _boxes, _curves)}
 
 
 def room_for_text(low, high, share=0.3):

@@ -2,7 +2,7 @@
 
 from analysis.words.codes import listed
 
-SAID = ("effects", "calls", "contrasts", "trends")
+SAID = ("effects", "calls", "contrasts", "trends", "means", "removals")
 
 
 def sentences(rows):
@@ -21,9 +21,12 @@ def sentences(rows):
     contrasts = _told_apart(rows["contrasts"])
     parts = [
         _means(_by_metric(contrasts, "anchors")),
+        _means_with_v0(_told_apart(rows["means"])),
+        *(_removal(row) for row in rows["removals"]),
         _effects({row["specification"]: row for row in rows["effects"]}),
         _calls(next((row for row in rows["calls"] if row["llm"] is None), None)),
         _pairs(_by_metric(contrasts, "llms")),
+        _corrected(_told_apart(rows["means"])),
         _regimes(_by_metric(contrasts, "regimes")),
         *(_trend(row) for row in rows["trends"]),
     ]
@@ -85,6 +88,51 @@ def _means(by_metric):
         f"{most if fewest == most else f'{fewest} to {most}'} questions, with 95 % intervals: {_of(clear, len(rows))} "
         f"{'excludes' if clear == 1 else 'exclude'} 0."
     )
+
+
+def _means_with_v0(means):
+    rows = [
+        row
+        for row in means
+        if row["has_v0"] and row["metric"] == "delta_ev" and row["specification"] == "published"
+        if row["estimate"] is not None
+    ]
+    if not rows:
+        return None
+    shifts = listed([f"{row['llm']} {row['estimate']:.1f}" for row in rows])
+    return (
+        "The classic question V0, which LLMs may have learned with its answer, stays out of these means. With it they "
+        f"are: {shifts}."
+    )
+
+
+def _removal(row):
+    return (
+        f"With the number removed from the prompt, the expected answer lies between those under the two anchors in "
+        f"{_of(row['n_between'], row['n'])} cases. The low anchor moves it by {row['moved_by_low']:.1f} points on "
+        f"average, the high one by {row['moved_by_high']:.1f}."
+    )
+
+
+def _corrected(means):
+    scores = {"normalised_blocks_of_ten": [], "recommended": []}
+    for row in means:
+        if row["metric"] == "abss" and not row["has_v0"] and row["specification"] in scores and row["low"] is not None:
+            scores[row["specification"]].append(row)
+    corrected, with_shapley = scores.values()
+    if not corrected:
+        return None
+    text = (
+        "With its tests corrected (probabilities that add up to 1, blocks of ten neighbouring answers kept together) "
+        f"the sensitivity score is {_with_intervals(corrected)}"
+    )
+    if with_shapley:
+        text += f"; with Shapley values in place of Banzhaf values as well, {_with_intervals(with_shapley)}"
+    return f"{text}."
+
+
+def _with_intervals(rows):
+    return listed([f"{row['llm']} {row['estimate']:.2f} ({row['low']:.2f} to {row['high']:.2f})" for row in rows])
 
 
 def _effects(by_specification):

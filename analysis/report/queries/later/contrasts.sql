@@ -3,5 +3,5 @@ select
     reason
 from papers.anchor_sensitivities
 where
-    evidence_from = 'scores' and specification = 'published' and (comparison != 'llms' or llm < llm_b)
+    evidence_from = 'scores' and specification = 'published' and not has_v0 and (comparison != 'llms' or llm < llm_b)
 order by study asc, comparison asc, metric asc, estimate desc nulls last, llm asc, llm_b asc
