@@ -222,7 +222,7 @@ def _curves(alt, named, reference):
     dash = alt.StrokeDash("name:N", scale=alt.Scale(range=[[1, 0], [4, 3]], **of_name), legend=None)
     shape = alt.Shape("name:N", scale=alt.Scale(range=["triangle-down", "triangle-up"], **of_name), legend=None)
     return alt.layer(
-        alt.Chart().mark_rule(strokeDash=[4, 3], color=INK).encode(y=alt.datum(0)),
+        alt.Chart().mark_rule(strokeDash=[4, 3], color=INK).encode(y="reference:Q"),
         base.mark_line(strokeWidth=1.4).encode(strokeDash=dash),
         base.mark_point(filled=True, size=40, opacity=1).encode(shape=shape),
     ).properties(height=90)

@@ -214,7 +214,7 @@ def _contributions(study):
     """How what the anchor adds is distributed over the answers, for each question and anchor."""
     rows = [row for row in study.rows("distributions", field="anchor") if row["mean"] is not None]
     panels, means = [], {}
-    for (llm, _, regime), of_panel in groupby(sorted(rows, key=_grid), key=_grid):
+    for (llm, _, _, regime), of_panel in groupby(sorted(rows, key=_grid), key=_grid):
         of_panel = list(of_panel)
         values = [
             {
@@ -274,10 +274,10 @@ def _curves(study):
             for side, of_side in shown.items()
             for row in of_side
         ]
-        what = f"{variation}, what the anchor adds by answer; it adds most at"
-        label = told(study.llm(llm), what, ((f"{side} anchor", fixed(largest[side]["target"], 0)) for side in shown))
+        what = f"{variation}, the answers in per cent to which the anchor adds most"
+        label = told(study.llm(llm), what, ((f"{side} anchor", fixed(largest[side]["target"], 1)) for side in shown))
         title = f"{study.llm(llm)}, {variation}"
-        panels.append((title, draw_panel(study, "curves", values, label, "answer (%)", [0, 100])))
+        panels.append((title, draw_panel(study, "curves", values, label, "answer (%)", [0, 100], 0)))
     caption = Markup(
         "▼ solid: the low anchor, ▲ dashed: the high one; a mark is the mean of ten neighbouring answers, in nats. The "
         "own ten of the anchor 15 are the answers from 10 to 19. Shapley or Banzhaf values as above."
@@ -304,27 +304,17 @@ def _fields(study):
             n_prompts += 1
             n_anchor += max(by_field.values(), key=lambda row: abs(row["mean"]))["field"] == "anchor"
         panels.append((study.llm(llm), _shaded(study, values, study.llm(llm), "mean contribution in nats")))
-    columns = [
-        ("question", text("variation")),
-        ("anchor", whole("anchor")),
-        ("field", text("field")),
-        ("mean", signed("mean", digits=2)),
-        ("median", signed("median", digits=2)),
-    ]
-    caption = "what each field of the prompt adds to the log-probability of the answers, in nats"
-    by = ["variation", "anchor_direction", "anchor", "field", "specification"]
-    table = _table(study, caption, DISTRIBUTIONS, by, rows, columns)
     caption = Markup(
         "A prompt has four fields: a scene, a question that compares (comparative), the question proper (absolute) and "
         "the anchor in both places. Each number is the mean over the 101 answers, in nats; darker: a field makes "
         "answers more likely; no shade: it makes them less likely."
     )
     title = f"In {n_anchor} of {n_prompts} prompts the anchor weighs most of the four fields"
-    return Figure("fields", title, caption, panels, [table])
+    return Figure("fields", title, caption, panels, [], source=named(DISTRIBUTIONS))
 
 
 def _grid(row):
-    return *_scoring(row), row["anchor_regime"] or ""
+    return *_scoring(row), row["anchor_regime"] != "standard", row["anchor_regime"] or ""
 
 
 def _calls(study):
