@@ -16,7 +16,10 @@ from tests.tools.small_archive import lines_of, write_archive
 
 pytestmark = pytest.mark.slow("an archive audited anew for each error")
 
-LOOKED_FOR = ("another_question", "another_unit", "far_off", "same_answers", "changed_midway", "reversed", "cut_off")
+LOOKED_FOR = (
+    "another_question", "another_unit", "far_off", "same_answers", "changed_midway", "reversed", "cut_off",
+    "collapsed_repeats",
+)  # fmt: skip
 O3 = "llm_recorded = 'openai/o3'"
 FACTOR = "response_recorded = round(response_recorded {}, 1)"
 
@@ -241,3 +244,38 @@ def test_innocent_rows_of_another_llm_or_cell_are_not_held_back(audited, name):
     _, flags, _ = audited(*INNOCENT[name])
     held = flags.get("another_question", set()) | flags.get("another_unit", set())
     assert len(held) <= (name == "a hash is another LLM's by one row")
+
+
+CELL = f"{O3} and technique = 'premortem' and anchor_value = 54"
+HOT = f"{CELL} and temperature = 1"
+SAID = "update raw.trials set response_text = concat({}, ': I say ', {}, ' months.')"
+OWN_WORDS = SAID.format("'For this I weigh ', md5(trial_id)", "response_recorded::int")
+CACHED = SAID.format("'For this I weigh all that is said of it, ', {}", 24) + ", response_recorded = 24"
+OF_CELL = CACHED.format("llm_recorded, technique, anchor_value // 30") + " where "
+
+# what texts say, and the trials that may have come from a cache
+CACHES = {
+    "a cell that one text fills": ([OWN_WORDS, OF_CELL + HOT], HOT),
+    "all but a few of its runs": ([OWN_WORDS, f"{OF_CELL}{HOT} and replicate >= 3"], f"{HOT} and replicate >= 3"),
+    "half of its runs, as an LLM may": ([OWN_WORDS, f"{OF_CELL}{HOT} and replicate >= 10"], None),
+    "a cell at temperature 0": ([OWN_WORDS, f"{OF_CELL}{CELL} and temperature = 0"], None),
+    "a cell of short answers": ([OWN_WORDS, f"{SAID.format(0, 24)} where {HOT}"], None),
+    "a form that the LLM fills in everywhere": (
+        [SAID.format("'For this I weigh all that is said of it, '", "response_recorded::int"), CACHED.format("''")
+         + f" where {HOT}"], None,
+    ),
+    "most cells say one thing": ([CACHED.format("llm_recorded, technique, anchor_value // 30, temperature")], None),
+    "runs that are those of another temperature": (
+        [OWN_WORDS, f"update raw.trials set response_recorded = 24 where {CELL}",
+         OWN_WORDS.replace("trial_id", "replicate::varchar") + f" where {CELL} and replicate >= 3"],
+        f"{HOT} and replicate >= 3",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CACHES)
+def test_a_long_text_that_comes_again_and_again_may_be_a_cache(audited, name):
+    changes, condition = CACHES[name]
+    _, flags, due = audited(*changes, due=condition or "false")
+    assert flags.get("collapsed_repeats", set()) == due
+    assert bool(due) == bool(condition)
