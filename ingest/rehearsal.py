@@ -20,9 +20,10 @@ from ingest.gate.suite import read_config
 from ingest.warehouse import UserError, connect, printable, transaction
 
 CELL = ["technique", "direction", "temperature"]
-CHANGED = ["number", "technique", "direction", "anchor_value", "prompt_hash"]
+CHANGED = ["number", "technique", "direction", "anchor_value", "prompt_hash", "response_text"]
 FIRST_OF_ANOTHER = 15  # runs of a cell after which another LLM answers, or half of them where there are fewer
 FEWEST = 10  # answers that an error needs, to be one
+CACHED = 40  # characters of a text that nobody says twice by chance
 # what a line says of its number beside it would tell on the planter
 BESIDE = json.dumps(dict.fromkeys(("iterationDetails", "originalResponse", "outOfRange", "validRange")))
 
@@ -128,6 +129,17 @@ def _anchored_baseline(trials, others, rng):
     )
 
 
+def _cached(trials, others, rng):
+    worded = trials[(trials.temperature > 0) & trials.number.notna() & (trials.response_text.str.len() >= CACHED)]
+    is_its = trials.index.isin(worded.groupby(CELL).get_group(_drawn(worded, CELL, rng)).index)
+    first = trials[is_its].iloc[0]
+    return trials.assign(
+        number=trials.number.where(~is_its, first.number),
+        response_text=trials.response_text.where(~is_its, first.response_text),
+        is_touched=is_its,
+    )
+
+
 ERRORS = {
     "years": Error("the LLM's answers are in years, where months are asked", ("another_unit", "far_off"), _years),
     "first_digit": Error(
@@ -154,6 +166,7 @@ ERRORS = {
     "anchored_baseline": Error(
         "the baseline is asked with an anchor", ("another_question", "baseline_with_anchor"), _anchored_baseline
     ),
+    "cached": Error("a cell's answers are its first one, from a cache", ("collapsed_repeats", "duplicate"), _cached),
 }  # fmt: skip
 
 
@@ -258,18 +271,21 @@ class Rehearsal:
     def _write(self, path, wrong, right):
         """Put what is wrong into the landed trials; a text says the number that is planted."""
         texts = [
-            _with_number(text, old, new) if isinstance(text, str) else None
-            for text, old, new in zip(right.response_text, right.number, wrong.number, strict=True)
+            _with_number(text, old, new) if isinstance(text, str) and text == planted else planted
+            for text, planted, old, new in zip(
+                right.response_text, wrong.response_text, right.number, wrong.number, strict=True
+            )
         ]
-        planted = wrong.drop(columns="response_text").assign(text=texts, is_number=_differ(wrong.number, right.number))
+        is_answer = _differ(wrong[["number", "response_text"]], right[["number", "response_text"]]).any(axis=1)
+        planted = wrong.drop(columns="response_text").assign(text=texts, is_answer=is_answer)
         with transaction(path) as warehouse:
             warehouse.register("planted", planted)
             warehouse.execute(
                 """
                 update raw.trials set
-                    response_recorded = if(is_number and response_recorded is not null, number, response_recorded),
-                    response_text = if(is_number, text, response_text),
-                    line = if(is_number, json_merge_patch(line, $beside::json), line),
+                    response_recorded = if(is_answer and response_recorded is not null, number, response_recorded),
+                    response_text = if(is_answer, text, response_text),
+                    line = if(is_answer, json_merge_patch(line, $beside::json), line),
                     technique = planted.technique,
                     anchor_value = planted.anchor_value,
                     anchor_direction = if(anchor_direction is null, null, planted.direction),

@@ -142,7 +142,7 @@ COMMANDS = {
         "--timeout": "float of at least 0, default 600",
         "--study": "text",
         "--plant": "years|first_digit|techniques_exchanged|anchors_off|directions_exchanged|another_llm|"
-        "temperature_ignored|anchored_baseline, repeated",
+        "temperature_ignored|anchored_baseline|cached, repeated",
         "--llm": "text, repeated",
         "--llms": "int of at least 1, default 3",
         "--seeds": "int of at least 1, default 1",

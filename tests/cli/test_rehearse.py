@@ -42,9 +42,24 @@ def test_every_error_is_planted_and_neither_warehouse_nor_archive_change(archive
     assert n_wrong["anchors_off"] == 40
     assert n_wrong["directions_exchanged"] == 320
     assert n_wrong["techniques_exchanged"] == 160
-    assert all(n_wrong.values())
+    assert [planted for planted, n in n_wrong.items() if not n] == ["cached"]  # the archive keeps no texts
     assert digests(archive) == before
     assert not warehouse.exists()
+
+
+def test_a_planted_cache_is_named_and_nothing_else(tmp_path, warehouse, capsys):
+    head = "llm,vignette,technique,anchor_direction,anchor_value,temperature,replicate,text,domain,response_unit"
+    rows = [
+        f"openai/o3,fever,no_technique,{direction},{anchor},0.7,{run},Of all that weighs here {word} is most: {n},d,%"
+        for direction, anchor in (("none", ""), ("low", 20), ("high", 60))
+        for run in range(12)
+        for word, n in [(chr(97 + run) * 9 + direction, 30 + run)]
+    ]
+    (tmp_path / "worded.csv").write_text("\n".join([head, *rows]))
+    (row,) = rehearsed(capsys, tmp_path / "worded.csv", "--plant", "cached")
+    assert row["n_wrong"] == row["n_suspect"] == 11
+    assert row["why"] == "collapsed_repeats of 11"
+    assert row["n_innocent"] == 0
 
 
 def test_the_same_seed_plants_the_same(archive, warehouse, capsys):
