@@ -123,7 +123,7 @@ class Gains:
             noise of a cell is not known, or where only the baseline has any.
         """
         with np.errstate(invalid="ignore"):
-            error = np.sqrt(np.where(self._has_noise(), self.variances, np.nan))
+            error = np.sqrt(np.where(self.has_noise(), self.variances, np.nan))
             half = -special.stdtrit(self.df, level) * error
         return self.values - half, self.values + half
 
@@ -223,7 +223,7 @@ class Gains:
         high = self._mean(most[..., self._c]) - self._mean(least[..., self._k])
         return low - noise, high - noise
 
-    def _has_noise(self):
+    def has_noise(self):
         """Say of which LLMs the noise of every cell is known, and is more than that of the baseline: (n LLMs,)."""
         variance = self._domain.by_goal(self.goal).variance
         of_both = (variance[..., self._k] + variance[..., self._c])[self._rows]
