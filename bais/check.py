@@ -47,6 +47,15 @@ OF_BATCHES = {
         "Fewer answers of a cell can be used than the study asks for",
         "`bais collect STUDY` asks for the others",
     ),
+    "other_name": (
+        "The source keeps an LLM under the name of another one than was asked",
+        "nothing to mend here: what was asked counts",
+    ),
+    "readings_apart": (
+        "A list of what the source read in answers is shorter than that of the answers, so that its readings may stand "
+        "beside others",
+        "nothing to mend here: the texts are read, and not the lists",
+    ),
     "rerun_until_enough": (
         "A cell was asked again and again until the smallest number of answers was reached, so that what made the "
         "other answers fail may have chosen the ones that are left",

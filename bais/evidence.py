@@ -143,7 +143,9 @@ def evidence_on(
     llms = values(warehouse, LLMS, keys)
     has_vendors = "int_vendors" in tables_in(warehouse, "intermediate")
     vendors = records(warehouse, VENDORS, {"llms": llms}) if has_vendors else []
-    biases, mirrors, corrected = ([], {}, []) if goals else biases_on(warehouse, of_llm)
+    # of goals, what a technique gains is told, and the bias itself only where none was asked
+    is_of_gains = goals and any(row["comparison"] == "control" for row in records(warehouse, PLACES, keys))
+    biases, mirrors, corrected = ([], {}, []) if is_of_gains else biases_on(warehouse, of_llm)
     goals = goals or measures.goals(biases)
     labels = {measures.compared(bias): measures.label(bias) for bias in biases}
     fallen_short = records(warehouse, SHORTFALLS, keys) if is_public(warehouse, "shortfalls") else []

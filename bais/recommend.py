@@ -6,6 +6,7 @@ from analysis.words import codes
 from analysis.words.advice import advise, in_brief, why
 from analysis.words.changes import counted
 from analysis.words.headlines import SIMULATED, other_biases, sentences_on_unread
+from analysis.words.people import beside_llms
 from analysis.words.shortfalls import sentences as sentences_on_shortfalls
 from bais.evidence import evidence_on, shortfalls_in_short
 from bais.gains import say_biases, say_gains, say_goals, say_places
@@ -32,6 +33,12 @@ order by paradigm
 MEASURED = """
 select distinct measure from inference.outcome_contrasts
 where study = $study and paradigm = $paradigm and n_trials > 0 order by all
+"""
+PEOPLE = """
+from marts.human_comparisons
+where study = $study and paradigm = $paradigm and outcome = coalesce($measure, outcome) and llm is null and leads
+    and llm_estimate is not null
+order by outcome, arm, arm_b
 """
 # what was asked and put to a measure, and by none of its trials answered
 UNANSWERED = """
@@ -94,6 +101,7 @@ def recommend(
         if not goals and not any(bias["n_trials"] for bias in evidence.biases):
             _refuse_unanswered(warehouse, place, evidence.biases)
         unread = unread_lines(warehouse, place["study"])
+        people = records(warehouse, PEOPLE, place) if evidence.biases else []
     sentences = advise(evidence, goal)
     alike = "" if evidence.is_asked else similar(llm, evidence.llms)
     told = [f"{printable(llm)} was not tested{alike}."] if alike else []
@@ -112,6 +120,7 @@ def recommend(
             say_biases(evidence)
         say_gains([evidence], goal)
         say_each(in_brief(evidence, goal))
+        say_each(beside_llms(people))
         say_each(filter(None, [" ".join(sentences_on_shortfalls(evidence.shortfalls))]))
     say_each([*told, *sentences_on_unread(unread)])
     say(f"{'' if is_why else '`--why`: why. '}`bais words`: what words mean. Study: {place['study']}{also}.")

@@ -101,7 +101,9 @@ def level(bias: dict, value: float) -> str:
 
 def difference(bias: dict, value: float) -> str:
     """Write how large a difference is, without its sign."""
-    return f"{100 * abs(value):.3g} {POINTS}" if is_share(bias) else f"{abs(value):.3g}"
+    if is_share(bias):
+        return f"{100 * abs(value):.3g} {POINTS}"
+    return f"{abs(value):.3g}{' %' if bias.get('relative_to') else ''}"
 
 
 def in_unit(bias: dict, value: float | None) -> float | None:

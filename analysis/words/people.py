@@ -34,6 +34,26 @@ def on_alterations(rows):
     return list(sentences.values())
 
 
+def beside_llms(rows):
+    """Say what people do beside what LLMs do, in the measure in which both are known.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of `marts.human_comparisons` that lead, over all LLMs.
+
+    Returns
+    -------
+    list of str
+    """
+    return [
+        f"People, by {row['outcome'] or row['paradigm']}: {row['measure']} = {row['human_estimate']:.3g} "
+        f"({row['human_low']:.3g} to {row['human_high']:.3g}; {row['human_question']}; {row['source']}). These "
+        f"{row['n_llms']} LLMs, on average: {row['llm_estimate']:.3g}."
+        for row in rows
+    ]
+
+
 def on_choices(row):
     """Say of a study of people what reading a summary does to their choices.
 

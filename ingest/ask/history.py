@@ -14,7 +14,7 @@ from ingest.ask.refusals import changed_items
 from ingest.ask.responses import spooled
 from ingest.ask.spool import COLLECTED, State, read_state, spool_folder, stated_in
 from ingest.land.load import landed_ids
-from ingest.paradigms.paradigm import AS_WRITTEN, NO_TECHNIQUE
+from ingest.paradigms.paradigm import AS_WRITTEN, NO_TECHNIQUE, OF_ITEM
 from ingest.prompts import template_of
 from ingest.studies.design import Cell, Design, anchors_in, place_of, values_of
 from ingest.warehouse import UserError, printable
@@ -414,6 +414,8 @@ def _order_of(study, vignette, arm):
     shown = {name: treatment["options"] for name, treatment in of_vignette["arms"].items() if treatment.get("options")}
     if rule["order"] == AS_WRITTEN:
         return f"options as written: {', '.join(shown[arm])}"
+    if rule["order"] == OF_ITEM:
+        return "options as the text of each item shows them"
     of_all = ", ".join(sorted(set().union(*shown.values())))
     apart = "" if rule["same_across_arms"] else " for each arm"
     return f"options shuffled{apart} with order_seed {study['order_seed']}: {of_all}"

@@ -33,6 +33,8 @@ OTHERS = {
     "first_number": "the answer before debiasing, as a number",
     "error": "what went wrong: a trial without an answer has failed for that reason",
     "llm_returned": "the model that the endpoint says has answered",
+    "llm_named": "the name under which the source keeps the LLM, where that may be another one than was asked",
+    "read_as": "how the source itself read the answer",
     "prompt": "what was asked, whole",
     "prompt_hash": "a name of what was asked",
     "tokens": "tokens of the answer, a whole number",

@@ -549,7 +549,8 @@ class _Import:
         self._set(study=self.archive.study, archive=self.archive.name, version_id=self.version_id, stamp=stamp)
         self._set(seeds=str(seeds_folder()), mapping=self.mapping and self.mapping.text)
         self.memory.execute(PREPARE)
-        vignettes = [{"vignette": vignette, **definition} for vignette, definition in self.archive.vignettes.items()]
+        defined = self.archive.vignettes | of_rows.vignettes_of(self.archive)
+        vignettes = [{"vignette": vignette, **definition} for vignette, definition in defined.items()]
         for name, rows in {
             "declared": pa.Table.from_pylist(vignettes, DECLARED),
             "recorded": RECORDED.empty_table(),
@@ -582,7 +583,7 @@ class _Import:
         if self.summary.version:
             paradigms = [name for (name,) in self._query("select distinct kind from counts order by kind")]
             stamp = {"study": self.archive.study, "stated_at": datetime.now(UTC), "ordinal": 1}
-            if rows := [stamp | row for row in of_rows.stated(paradigms)[table]]:
+            if rows := [stamp | row for row in of_rows.stated(self.archive, paradigms)[table]]:
                 yield pa.Table.from_pylist(rows, TABLES[table].schema)
 
     def _some(self, query):
@@ -705,7 +706,9 @@ class _Import:
         self._set(study=mapping.study)
         self.memory.execute(of_rows.PREPARE)
         paradigms = (
-            of_rows.options_of_paradigms() if "paradigm" in mapping.names else of_rows.OF_PARADIGMS.empty_table()
+            of_rows.options_of_paradigms(self.archive)
+            if "paradigm" in mapping.names
+            else of_rows.OF_PARADIGMS.empty_table()
         )
         self.memory.from_arrow(paradigms).create("of_paradigms")
         number_of = {name: n for n, name in enumerate(names)}
@@ -857,7 +860,7 @@ class _Import:
         ):
             counts.update({printable(name): n for name, n in self._query(query)})
         if self.mapping:
-            summary.unknown_paradigms.update(of_rows.unknown_paradigms(summary.rows))
+            summary.unknown_paradigms.update(of_rows.unknown_paradigms(self.archive, summary.rows))
         summary.unlisted_llms = [printable(llm) for llm in unlisted_among(self.memory, "counts")]
 
     def _reject(self, rejected):

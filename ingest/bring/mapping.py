@@ -88,8 +88,8 @@ def with_mapping(archive: Archive, folder: Path, given: Given, study: str | None
         archive = replace(archive, suffix=endings, read=read_records if endings == KINDS["records"] else None)
     select = archive.select if given.path is None else _mapping_text(given.path)
     return replace(
-        archive, study=study, select=select, own_id="line ->> '$.own_id'", own_name="trials.source_name",
-        path_in_archive=lambda path: path_below(folder, path),
+        archive, study=study or archive.study, select=select, own_id="line ->> '$.own_id'",
+        own_name="trials.source_name", path_in_archive=lambda path: path_below(folder, path),
     )  # fmt: skip
 
 

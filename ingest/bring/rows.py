@@ -11,7 +11,7 @@ import pyarrow as pa
 from ingest.archives import Archive, complaint
 from ingest.ask.responses import macros
 from ingest.bring.columns import NEEDED
-from ingest.paradigms.paradigm import ANCHORING, NO_TECHNIQUE, load_paradigm, paradigm_names
+from ingest.paradigms.paradigm import ANCHORING, NO_TECHNIQUE, Paradigm, load_paradigm, paradigm_names, paradigms_of
 from ingest.warehouse import quoted
 
 KINDS_OF_COLUMNS = {
@@ -25,6 +25,7 @@ KINDS_OF_COLUMNS = {
     "valid_min": "number",
     "valid_max": "number",
 }
+UNITLESS = "answers"  # what a choice is in
 DIRECTIONS = ("none", "low", "high")
 
 # Over `lines`, what a mapping yields, each column a text; what no row has a column for is null. A text is read once.
@@ -48,7 +49,9 @@ with told as (
         coalesce(try_cast(lines.valid_max as double), seeded.valid_max) as most,
         case when not {has_number} and kind_asked = 'number' then text end as text_to_read
     from lines
-    left join of_paradigms on lines.paradigm = of_paradigms.paradigm
+    left join of_paradigms
+        on lines.paradigm = of_paradigms.paradigm
+        and coalesce(of_paradigms.item = lines.item, of_paradigms.item is null)
     left join seeded using (vignette)
 ),
 
@@ -84,6 +87,8 @@ select
     complaint,
     llm as llm_recorded,
     llm_returned,
+    llm_named,
+    read_as,
     vignette,
     coalesce(technique, {no_technique}) as technique,
     coalesce(
@@ -192,31 +197,53 @@ def _complaints(names):
     )
 
 
-def unknown_paradigms(paradigms: dict[str, int]) -> dict[str, int]:
+def known_paradigms(archive: Archive) -> dict[str, Paradigm]:
+    """Return the paradigms that trials of an archive may name: those of bais, or in their place the archive's own."""
+    names = {name: name for name in paradigm_names()} | paradigms_of(archive.name)
+    return {name: load_paradigm(file, None) for name, file in names.items()}
+
+
+def vignettes_of(archive: Archive) -> dict[str, dict]:
+    """Return what the paradigms that come with an archive say of their vignettes."""
+    known = [load_paradigm(file, None) for file in paradigms_of(archive.name).values()]
+    return {
+        vignette.vignette: {
+            "domain": vignette.domain or paradigm.paradigm, "response_unit": vignette.response_unit or UNITLESS,
+            "valid_min": vignette.valid_min, "valid_max": vignette.valid_max,
+        }
+        for paradigm in known
+        for vignette in paradigm.vignettes
+    }  # fmt: skip
+
+
+def unknown_paradigms(archive: Archive, paradigms: dict[str, int]) -> dict[str, int]:
     """Return those of some paradigms, with what stands beside each, that go by no name known here."""
-    return {name: n for name, n in paradigms.items() if name not in (ANCHORING, *paradigm_names())}
+    return {name: n for name, n in paradigms.items() if name not in (ANCHORING, *known_paradigms(archive))}
 
 
-def stated(paradigms: list[str]) -> dict[str, list[dict]]:
+def stated(archive: Archive, paradigms: list[str]) -> dict[str, list[dict]]:
     """Return what those of some paradigms that are known here state, by the table of `raw` that it goes to."""
-    known = [load_paradigm(name, None) for name in paradigms if name in paradigm_names()]
+    known = [paradigm for name, paradigm in known_paradigms(archive).items() if name in paradigms]
     return {
         "paradigms": [row for paradigm in known for row in paradigm.rows()],
         "paradigm_contrasts": [row for paradigm in known for row in paradigm.contrast_rows()],
     }
 
 
-OF_PARADIGMS = pa.schema({name: pa.string() for name in ("paradigm", "answer_kind", "options")})
+OF_PARADIGMS = pa.schema({name: pa.string() for name in ("paradigm", "item", "answer_kind", "options")})
 
 
-def options_of_paradigms() -> pa.Table:
-    """Return of each shipped paradigm the kind of its answers, and the options where they are a choice."""
-    known = [load_paradigm(name, None) for name in paradigm_names()]
+def options_of_paradigms(archive: Archive) -> pa.Table:
+    """Return of each paradigm the kind of its answers, and the options where they are a choice; by item, if that says.
+
+    An item whose text shows the options says their order.
+    """
     rows = [
         {
-            "paradigm": paradigm.paradigm, "answer_kind": paradigm.answer.kind,
-            "options": json.dumps(paradigm.labels) if paradigm.answer.kind == "choice" else None,
+            "paradigm": name, "item": item, "answer_kind": paradigm.answer.kind,
+            "options": json.dumps(options) if paradigm.answer.kind == "choice" else None,
         }
-        for paradigm in known
+        for name, paradigm in known_paradigms(archive).items()
+        for item, options in paradigm.options_by_item().items()
     ]  # fmt: skip
     return pa.Table.from_pylist(rows, OF_PARADIGMS)

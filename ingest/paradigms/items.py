@@ -27,6 +27,7 @@ READERS = {
 }
 # What an item says of itself beside its fields, in the columns of raw.items.
 SAID = ("pair", "is_true", "correct", "published_at", "rating")
+OPTION_ORDER = "option_order"  # the column of an item whose own text shows the options, with their ids in order
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -107,6 +108,11 @@ class Item(NamedTuple):
         """Return what is written down of it."""
         fields = json.dumps(self.fields, ensure_ascii=False, sort_keys=True)
         return {"item": self.item, "fields": self.fields, "text_hash": text_hash(fields), **self.details}
+
+    @property
+    def option_order(self) -> tuple[str, ...]:
+        """The ids of the options that its own text shows, in the order of their letters."""
+        return tuple(filter(None, map(str.strip, self.fields.get(OPTION_ORDER, "").split(","))))
 
     def number(self, column: str) -> float | None:
         """Return the number that a column holds; None where it holds none."""

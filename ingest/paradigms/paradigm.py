@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
-from ingest.paradigms.items import Item, Items
+from ingest.paradigms.items import OPTION_ORDER, Item, Items
 from ingest.paradigms.thirds import MEASUREMENTS
 from ingest.prompts import SLOT, Script, as_number, fill, placeholders, round_half_up, shipped_entry, versioned
 from ingest.prompts.steps import EMPTY
@@ -43,7 +43,7 @@ OF_NO_NAME = (
 NO_TECHNIQUE = "no_technique"
 SAME, DIFFERS = "same", "differs"  # a prompt without an anchor as those with one, but for the anchor, or by more
 RESPONSE = "response"  # the measure of a paradigm whose goals are in per cent of an arm
-AS_WRITTEN = "as_written"
+AS_WRITTEN, OF_ITEM = "as_written", "of_item"
 LETTERS = string.ascii_uppercase
 MOST_NAMED = 5
 EXPECTED = "a paradigm is a mapping with the keys paradigm, answer, arms, contrasts, measures and vignettes"
@@ -258,9 +258,12 @@ class Measure(Part):
 
 
 class Options(Part):
-    """In which order options are shown: as they are written, or shuffled by the order seed of the study."""
+    """In which order options are shown: as they are written, shuffled by the order seed of the study, or by the item.
 
-    order: Literal["shuffled", AS_WRITTEN] = "shuffled"
+    An item whose own text shows the options, as A, B, C, names their ids in the column `option_order`.
+    """
+
+    order: Literal["shuffled", AS_WRITTEN, OF_ITEM] = "shuffled"
     same_across_arms: bool = True
 
 
@@ -525,7 +528,9 @@ class Paradigm(Part):
             if (self.answer.kind == "choice") != bool(options):
                 wrong = f"should have options in arm {arm} if the answer is a choice, and else none"
                 raise Mistake(f"{where} {wrong}", *place)
-            if options and not any("options" in placeholders(full[part]) for part in ("case", "question")):
+            if self.options.order == OF_ITEM:
+                self._check_orders(options, where, place)
+            elif options and not any("options" in placeholders(full[part]) for part in ("case", "question")):
                 raise Mistake(f"{where} has options, and neither its case nor its question says {{options}}", *place)
             self._check_options(options, f"{where} shows two options with the same words in arm {arm}", place)
         for arm in self.anchors:
@@ -555,6 +560,17 @@ class Paradigm(Part):
             yield (*of_options, "options", name), text, fields
         for number, turn in enumerate(treatment.turns):
             yield (*of_arm, "turns", number), turn, words | {*PARTS}
+
+    def _check_orders(self, options, where, place):
+        """Refuse items that do not say which options their text shows, or leave out one that an arm has."""
+        for item in self.all_items:
+            if lacking := sorted({*options} - {*item.option_order}):
+                raise Mistake(
+                    f"items: {self.items.where(item.item)}item {item.item} names no {lacking[0]} under "
+                    f"{OPTION_ORDER}, and {where} offers it: write the ids of the options in the order of their "
+                    "letters, with a comma between",
+                    *place,
+                )  # fmt: skip
 
     def _check_options(self, options, sentence, place):
         """Refuse options of which nobody could tell which of them was chosen."""
@@ -697,6 +713,12 @@ class Paradigm(Part):
         )
         return [*dict.fromkeys(itertools.chain.from_iterable(shown))]
 
+    def options_by_item(self) -> dict[str | None, Sequence[str] | None]:
+        """Return the labels, or the ids of the options; by item, in the order in which its text shows them."""
+        if self.options.order != OF_ITEM:
+            return {None: self.labels}
+        return {item.item: item.option_order for item in self.all_items}
+
     @property
     def all_items(self) -> tuple[Item, ...]:
         """The items; none where the vignettes stand for themselves."""
@@ -727,9 +749,10 @@ class Paradigm(Part):
 
     def _unasked(self):
         """Yield the vignettes that ask nothing, and those that say nothing of the items, where there are goals."""
+        fields = [item.fields for item in self.all_items] or [{}]
         for vignette in self.vignettes if self.goals else ():
             texts = [text for arm in self.arms for _, text, _ in self._texts_of(vignette, arm, set(), ())]
-            if not vignette.question and "?" not in vignette.case:
+            if not vignette.question and not any("?" in fill(text, of_item) for of_item in fields for text in texts):
                 yield (
                     f"The vignette {vignette.vignette} of {self.paradigm} has no `question`, so that an LLM is told a "
                     "case and asked nothing."
@@ -911,6 +934,18 @@ def arm_script(
     return script
 
 
+def paradigms_of(archive: str) -> dict[str, str]:
+    """Return the paradigms that come with an archive: how each is called in its trials, and the name of its file."""
+    return {path.stem: f"{archive}/{path.stem}" for path in sorted((FOLDER / archive).glob("*.yaml"))}
+
+
+def _path_of(name):
+    """Return the file of a paradigm that goes by name, or comes with an archive (`archive/name`); else None."""
+    if name.count("/") == 1 and name in paradigms_of(name.partition("/")[0]).values():
+        return FOLDER / f"{name}.yaml"
+    return named_paradigms().get(name)
+
+
 def named_paradigms() -> dict[str, Path]:
     """Return the paradigms that go by name: those that come with bais, and those of one's own folder."""
     paths = by_name(FOLDER, "paradigms")
@@ -926,7 +961,7 @@ def paradigm_names() -> tuple[str, ...]:
 
 def paradigm_text(name: str) -> str | None:
     """Return the file of a paradigm that goes by name, as it is written."""
-    return text_of(path) if (path := named_paradigms().get(name)) else None
+    return text_of(path) if (path := _path_of(name)) else None
 
 
 @cache
@@ -967,10 +1002,10 @@ def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> 
 
     What a study says of the items goes before what the paradigm says.
     """
-    names = paradigm_names()
-    path = named_paradigms()[name] if name in names else Path(folder or ".") / name
+    of_name = _path_of(name) if name != ANCHORING else None
+    path = of_name or Path(folder or ".") / name
     if path.suffix not in (".yaml", ".yml"):
-        there = ", ".join((ANCHORING, *names))
+        there = ", ".join((ANCHORING, *paradigm_names()))
         raise UserError(f"there is no paradigm {printable(name)}: name one of {there}, or a YAML file beside the study")
 
     def validate(content):
@@ -984,7 +1019,7 @@ def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> 
             return Paradigm.model_validate(content, context={"folder": beside})
         except ValueError as error:
             location, sentence = found_wrong(error)
-            if items and (location[:1] == ("items",) or name in names):
+            if items and (location[:1] == ("items",) or of_name):
                 raise WrongItems(name, location, sentence) from None
             raise
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ingest.paradigms.items import Item
 from ingest.paradigms.judges import Judged
-from ingest.paradigms.paradigm import AS_WRITTEN, NO_TECHNIQUE, Paradigm, arm_script
+from ingest.paradigms.paradigm import AS_WRITTEN, NO_TECHNIQUE, OF_ITEM, Paradigm, arm_script
 from ingest.prompts import Script, anchored_script, prompt_version, shipped, template_hash, template_of
 from ingest.studies.llms import facts_of
 from ingest.studies.parts import is_for
@@ -330,6 +330,8 @@ class Design:
         rule = self.paradigm_of(cell.vignette).options
         if rule.order == AS_WRITTEN:
             return tuple(options)
+        if rule.order == OF_ITEM:
+            return tuple(option for option in self.items[cell.item].option_order if option in options)
         order = sorted({option for treatment in arms.values() for option in treatment["options"]})
         seed = [self.study.order_seed, "options", cell.vignette, cell.item, replicate]
         random.Random(json.dumps(seed if rule.same_across_arms else [*seed, cell.arm])).shuffle(order)

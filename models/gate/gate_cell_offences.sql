@@ -46,6 +46,20 @@ followed as (
     qualify is_new
 ),
 
+-- of each condition, how many of its answers have something beside them that their source has read
+lists as (
+    select
+        batch_id,
+        min(cell) as cell,
+        any_value(llm) as llm,
+        item,
+        count(*) as n_trials,
+        count(read_as) as n_read
+    from {{ ref('gate_trials') }}
+    where is_new and is_read_by_source
+    group by batch_id, technique, arm, item
+),
+
 wrong as (
     select
         batch_id,
@@ -83,6 +97,19 @@ select
 from cells
 group by batch_id, llm
 having bool_or(lacks_baseline)
+union all by name
+-- lists of what the source read that are shorter than those of its answers: none of it tells which answer it is of
+select
+    batch_id,
+    min(cell) as cell,
+    [] as sample,
+    'readings_apart' as reason,
+    count(*)::double as value,
+    count(*)::bigint as n,
+    min(concat(llm, ': ', item, ' has ', n_read, ' readings of ', n_trials, ' answers')) as detail
+from lists
+where n_read < n_trials
+group by batch_id
 union all by name
 -- few trials that follow answers may all be refused, as those that are asked again often are
 select

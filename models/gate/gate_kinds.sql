@@ -6,7 +6,7 @@ with grouped as (
         count(*) as n,
         any_value(columns([
             'batch_id', 'study', 'vignette', 'domain', 'valid_min', 'valid_max', 'llm', 'llm_recorded', 'llm_returned',
-            'technique', 'anchor_value', 'anchor_baseline', 'anchor_n_trials', 'arm', 'role', 'source', 'phase',
+            'llm_named', 'technique', 'anchor_value', 'anchor_baseline', 'anchor_n_trials', 'arm', 'role', 'source', 'phase',
             'paradigm', 'answer_kind', 'temperature', 'prompt_hash', 'status', 'note_read', 'is_quarantined',
             'item_of_anchors'
         ])),

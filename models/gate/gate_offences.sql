@@ -12,6 +12,7 @@
     ), '')"),
     ('new_llm', "is_archive and llm not in (select llm from llms)", "llm || ' is not in seeds/llms.csv'"),
     ('unknown_llm', "not is_archive and not map_contains(models, llm_recorded)", "llm || ' is not in the study'"),
+    ('error_as_answer', "is_error_text", "'an error message in the place of an answer'"),
     ('unknown_vignette', "domain = 'unknown'", "vignette || ' has neither a unit nor a range'"),
     ('unknown_technique',
         "technique not in (select technique from techniques)
@@ -210,6 +211,24 @@ other_models as (
         )
 ),
 
+-- an LLM that its source keeps under the name of another one
+other_names as (
+    select kinds.kind, kinds.llm_named || ' in the source, where ' || kinds.llm_recorded || ' was asked' as other_name
+    from kinds
+    left join {{ ref('llm_aliases') }} as aliases on kinds.llm_named = aliases.alias
+    where coalesce(aliases.llm, kinds.llm_named) != kinds.llm
+),
+
+-- of each trial the longest call, where it is known how long one may be
+longest_calls as (
+    select trial_id, any_value(window_tokens) as window_tokens, max(tokens_in + tokens_allowed) as tokens_of_call
+    from trials
+    inner join context_windows using (llm)
+    inner join calls using (trial_id)
+    where is_new
+    group by all
+),
+
 -- who is held back for one reason is not blamed for what that reason explains
 blamed as (
     select
@@ -275,14 +294,16 @@ wrong as (
                     || ' of the baseline; most of the vignette at ' || round(usually_at, 2)
         end as anchor_factor,
         other_model,
+        other_name,
         duplicate
     from trials
     inner join batches using (batch_id)
     left join usual_anchors using (study, vignette, direction)
     left join other_models using (kind)
-    left join gate_copies using (trial_id)
-    left join gate_lines using (trial_id)
-    left join gate_frequent_answers using (anchored_cell)
+    left join other_names using (kind)
+    left join copies using (trial_id)
+    left join lines using (trial_id)
+    left join frequent_answers using (anchored_cell)
     left join drifts using (cell)
     left join unpaired using (trial_id)
     left join longest_calls using (trial_id)

@@ -7,7 +7,7 @@ with joined as (
     select
         {{ all_but([
             'session_id', 'llm_returned', 'anchor_baseline', 'anchor_n_trials', 'replicate', 'prompt_hash', 'finished_at', 'line',
-            'order_index',
+            'order_index', 'llm_named', 'read_as',
         ], of='trials') }},
         coalesce(aliases.llm, trials.llm_recorded) as llm,
         coalesce(vignettes.domain, 'unknown') as domain,

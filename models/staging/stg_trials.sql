@@ -1,6 +1,7 @@
 -- One row per trial, as it was landed. Document A's archive keeps the turns of SACD in its lines, each cut at 500
 -- signs: the last of them is the text, and where it finds no bias it only looks back at the answer of the turn before.
--- Where the answer stands after a marker, the text is what follows the last one; a reply without it is unparsed.
+-- Where the answer stands after a marker, the text is what follows the last one; a reply without it is unparsed. An
+-- error message that a recording keeps in the place of an answer is none: the trial has failed.
 with source as (
     select
         *,
@@ -9,7 +10,8 @@ with source as (
                 then {{ json_last('line', 'iterationDetails') }}
         end as last_turn,
         coalesce(response_text, {{ json_text('last_turn', 'rawResponse') }}) as kept_text,
-        coalesce(not contains(response_text, answer_after), false) as is_without_marker
+        coalesce(not contains(response_text, answer_after), false) as is_without_marker,
+        source = 'recorded' and starts_with(response_text, 'ERROR: ') and status_recorded is null as is_error_text
     from {{ source('raw', 'trials') }}
 )
 
@@ -17,11 +19,14 @@ select
     {{ all_but([
         'archive', 'anchor_direction', 'anchor_rule', 'status_recorded', 'reason_recorded', 'response_recorded', 'first_response',
         'response_text', 'first_text', 'paradigm', 'option_order', 'answer_kind', 'answer_reading', 'answer_after', 'attempt_of',
-        '_dlt_load_id', 'last_turn', 'kept_text', 'is_without_marker',
+        '_dlt_load_id', 'last_turn', 'kept_text', 'is_without_marker', 'is_error_text',
     ]) }},
     anchor_direction as anchor_direction_recorded,
-    coalesce(status_recorded, case when is_without_marker then 'unparsed' end) as status_recorded,
+    coalesce(
+        status_recorded, case when is_error_text then 'failed' when is_without_marker then 'unparsed' end
+    ) as status_recorded,
     case
+        when is_error_text then 'error_as_answer'
         when is_without_marker and status_recorded is null then 'no_marker'
         -- as an endpoint says it, and an older bais did
         when reason_recorded = 'length' then 'cut_off'

@@ -1,0 +1,60 @@
+-- Answers of eight LLMs to wordings of twelve biases, and beside each, by its place in the list, what its authors read.
+-- Their lists leave failures out, so that a reading may stand beside another answer: the gate says where. Of an interval
+-- it counts whether it holds the true value.
+with biases (bias, paradigm, arms) as (
+    values
+    ('anchoring', 'anchoring_facts', ['none', 'number']),
+    ('availability_heuristic', 'availability', ['plain', 'vivid']),
+    ('representativeness', 'representativeness', ['plain', 'described']),
+    ('overconfidence', 'overconfidence', ['plain', 'expert']),
+    ('framing_effect', 'framing', ['gain', 'loss']),
+    ('sunk_cost_fallacy', 'sunk_cost', ['nothing_spent', 'much_spent']),
+    ('status_quo_bias', 'status_quo', ['no_status_quo', 'in_place']),
+    ('decoy_effect', 'decoy', ['no_decoy', 'for_large']),
+    ('confirmation_bias', 'confirmation', ['neutral', 'believer']),
+    ('bandwagon_effect', 'bandwagon', ['alone', 'crowd']),
+    ('authority_bias', 'authority', ['nobody', 'authority']),
+    ('primacy_recency', 'primacy', ['of_two', 'alone'])
+),
+
+lists as (
+    select filename, bias_name as bias, model_name as llm_named, strategy, timestamp as asked_at, arm,
+        variant.variant_id as item,
+        if(arm = 1, variant.control_responses, variant.treatment_responses) as answers,
+        if(arm = 1, to_json(variant.control_parsed), to_json(variant.treatment_parsed)) as readings
+    from (
+        select *, unnest([1, 2]) as arm
+        from (select * exclude (variants), unnest(variants) as variant from source)
+    )
+),
+
+answered as (
+    select * exclude (answers, readings), unnest(answers) as text, unnest(readings -> '$[*]') ->> '$' as read_as,
+        unnest(range(1, 1 + len(answers))) as replicate
+    from lists
+),
+
+told as (
+    select *, regexp_extract(replace(text, ',', ''), '([\d.]*\d)[ °CFkm]*(?:[-–—]|to) *(\d[\d.]*)', ['low', 'high']) as ends,
+        case item when 'overconfidence_v1' then 6650 when 'overconfidence_v2' then 1440 when 'overconfidence_v3' then 78.37
+        end between try_cast(ends['low'] as double) and try_cast(ends['high'] as double) as holds_truth,
+        map {'framing_v4': 'framing_ratings', 'framing_v5': 'framing_ratings', 'primacy_v2': 'primacy_ratings',
+            'primacy_v3': 'primacy_ratings'}[item] as of_ratings
+    from answered inner join biases using (bias)
+)
+
+select
+    filename, 'cognitive_biases_2026' as source_name, item, replicate, text, read_as, llm_named, asked_at,
+    concat_ws('/', bias, llm_named, strategy, item, arm, replicate) as own_id, 0.7 as temperature,
+    coalesce(of_ratings, paradigm) as paradigm, coalesce(of_ratings, paradigm) as vignette,
+    if(of_ratings = 'primacy_ratings', ['as_listed', 'reordered'], arms)[arm] as arm,
+    map {'claude-3.5-sonnet': 'anthropic/claude-sonnet-4-20250514', 'mistral-large': 'mistral-large-latest',
+        'llama-3.1-8b': 'llama-3.1-8b-instant', 'llama-3.3-70b': 'llama-3.3-70b-versatile',
+        'deepseek-v3-together': 'deepseek-ai/DeepSeek-V3', 'minimax-m2.5': 'MiniMaxAI/MiniMax-M2.5',
+        'gemini-2.5-flash': 'gemini-2.5-flash', 'gpt-4.1-mini': 'gpt-4.1-mini'}[llm_named] as llm,
+    map {'baseline': 'no_technique', 'D1_cot': 'chain_of_thought', 'D3_counter': 'bias_warning',
+        'D4_role': 'analyst_role'}[strategy] as technique,
+    case when arm = 2 then map {'anchoring_v1': 15e6, 'anchoring_v2': 25, 'anchoring_v3': 15, 'anchoring_v4': 500,
+        'anchoring_v5': 50}[item] end as anchor_value,
+    case holds_truth when true then 'holds' when false then 'misses' end as choice
+from told

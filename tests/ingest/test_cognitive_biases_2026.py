@@ -1,0 +1,127 @@
+"""The answers of eight LLMs to twelve biases: what their mapping makes of them, and what the gate finds."""
+
+import json
+
+import pytest
+
+from ingest.gate.audit import audit
+from ingest.paradigms.paradigm import load_paradigm, paradigms_of
+from ingest.run import main
+
+NAME = "cognitive_biases_2026"
+ERROR = "ERROR: RetryError[<Future at 0x7f raised RateLimitError>]"
+
+
+def document(bias="sunk_cost_fallacy", item="sunkcost_v2", control=("B",) * 8, treatment=("A",) * 8, **changes):
+    """One of its files, with lists of readings that leave out what is no letter."""
+    sides = {"control": control, "treatment": treatment}
+    lists = {f"{side}_responses": answers for side, answers in sides.items()}
+    lists |= {f"{side}_parsed": [text for text in answers if len(text) == 1] for side, answers in sides.items()}
+    return {
+        "bias_name": bias, "model_name": "mistral-large", "strategy": "baseline", "timestamp": "2026-03-05T14:03:28",
+        "variants": [{"variant_id": item, **lists}],
+    } | changes  # fmt: skip
+
+
+@pytest.fixture
+def bring(archive):
+    """Write files as they lie upstream, import them, and return the exit code."""
+
+    def write(**documents):
+        for name, content in documents.items():
+            path = archive / "results" / "raw_responses" / f"{name}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(content, indent=2))
+        return main(["--archive", str(archive)])
+
+    return write
+
+
+def test_an_answer_is_a_trial_of_the_bias_with_the_option_that_its_letter_means(bring, query):
+    assert bring(one=document()) == 0
+    assert query(
+        "select study, archive, paradigm, vignette, item, arm, technique, llm_recorded, llm_named, temperature, "
+        "response_text, read_as, option_order from raw.trials where replicate = 1 and arm = 'much_spent'"
+    ) == [
+        (
+            "cognitive-biases-2026", NAME, "sunk_cost", "sunk_cost", "sunkcost_v2", "much_spent", "no_technique",
+            "mistral-large-latest", "mistral-large", 0.7, "A", "A", '["go_on", "stop"]',
+        )
+    ]  # fmt: skip
+    assert query("select paradigm, measure, measure_of from raw.paradigms") == [("sunk_cost", "went_on", '["go_on"]')]
+
+
+def test_items_of_one_bias_that_ask_for_numbers_are_a_paradigm_of_their_own(bring, query):
+    numbers = {"control": ("7",) * 8, "treatment": ("4",) * 8}
+    assert bring(one=document("framing_effect", "framing_v4", **numbers)) == 0
+    assert query("select distinct paradigm, arm, response_recorded from raw.trials order by all") == [
+        ("framing_ratings", "gain", 7.0), ("framing_ratings", "loss", 4.0),
+    ]  # fmt: skip
+    assert query("select domain, response_unit, valid_min, valid_max from raw.batches") == [
+        ("framing_ratings", "points", 1.0, 10.0)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("6600-6850", "holds"), ("6,500 km - 6,800 km", "holds"), ("6700 to 6800 km", "misses"),
+        ("about 6650 km", "about 6650 km"),
+    ],
+)  # fmt: skip
+def test_an_interval_counts_by_whether_it_holds_the_true_value(bring, query, text, choice):
+    assert bring(one=document("overconfidence", "overconfidence_v1", control=(text,) * 8)) == 0
+    assert query("select distinct response_text from raw.trials where arm = 'plain'") == [(choice,)]
+
+
+def found(query, *names):
+    """Audit, and return what the gate found, by check: how many offend."""
+    audit()
+    return dict(
+        query(f"select check_name, sum(n_offending)::int from raw.batch_checks where check_name in {names} group by 1")
+    )
+
+
+def test_the_gate_finds_errors_lists_apart_and_an_llm_of_another_name(bring, query):
+    lists = {"control": ("B",) * 6 + (ERROR,) * 2, "treatment": ("A",) * 6 + ("",) * 2}
+    assert bring(one=document(**lists), two=document(model_name="claude-3.5-sonnet")) == 0
+    names = ("error_as_answer", "readings_apart", "other_name")
+    assert found(query, *names) == {"error_as_answer": 2, "readings_apart": 2, "other_name": 16}
+    assert query("select reason, count(*) from raw.flagged_trials where reason = 'error_as_answer' group by 1") == [
+        ("error_as_answer", 2)
+    ]
+
+
+def test_lists_that_stand_beside_their_answers_and_names_that_are_aliases_are_no_find(bring, query):
+    assert bring(one=document(), two=document(model_name="llama-3.1-8b")) == 0
+    assert found(query, "error_as_answer", "readings_apart", "other_name") == dict.fromkeys(
+        ("error_as_answer", "readings_apart", "other_name"), 0
+    )
+
+
+def test_an_llm_without_answers_is_held_back_by_its_name_and_the_others_are_published(bring, query):
+    silent = document(model_name="minimax-m2.5", control=("",) * 8, treatment=("",) * 8)
+    assert bring(one=document(), two=silent) == 0
+    audit()
+    assert query(
+        "select llm_recorded, verdict from raw.batch_verdicts inner join raw.batches using (batch_id) order by all"
+    ) == [("MiniMaxAI/MiniMax-M2.5", "failed"), ("mistral-large-latest", "passed_with_warnings")]
+
+
+def test_what_is_imported_again_adds_nothing(bring, query):
+    assert (bring(one=document()), bring(one=document())) == (0, 0)
+    assert query(
+        "select count(*), count(distinct version_id) from raw.trials inner join raw.batches using (batch_id)"
+    ) == [(16, 1)]
+
+
+@pytest.mark.parametrize("file", paradigms_of(NAME).values())
+def test_its_paradigms_can_be_asked_word_for_word(file):
+    paradigm = load_paradigm(file, None)
+    (vignette,) = (paradigm.full_vignette(vignette) for vignette in paradigm.vignettes)
+    assert paradigm.items.licence == "CC BY 4.0"
+    assert not paradigm.cautions
+    for arm, treatment in vignette["arms"].items():
+        column = treatment["words"]["asked"].strip("{}")
+        texts = {item.fields[column] for item in paradigm.all_items}
+        assert len(texts) == len(paradigm.all_items), arm
