@@ -97,7 +97,7 @@ told_together as (
     {% endfor %}
 ),
 
-{% for model in ('llms', 'techniques', 'gate_copies', 'gate_lines', 'gate_frequent_answers') %}
+{% for model in ('llms', 'llm_aliases', 'techniques', 'gate_copies', 'gate_lines', 'gate_frequent_answers') %}
 {{ model }} as (
     select * from {{ ref(model) }}
 ),
@@ -215,8 +215,8 @@ other_models as (
 other_names as (
     select kinds.kind, kinds.llm_named || ' in the source, where ' || kinds.llm_recorded || ' was asked' as other_name
     from kinds
-    left join {{ ref('llm_aliases') }} as aliases on kinds.llm_named = aliases.alias
-    where coalesce(aliases.llm, kinds.llm_named) != kinds.llm
+    left join llm_aliases on kinds.llm_named = llm_aliases.alias
+    where coalesce(llm_aliases.llm, kinds.llm_named) != kinds.llm
 ),
 
 -- of each trial the longest call, where it is known how long one may be
