@@ -5,6 +5,7 @@ import contextlib
 import csv
 import functools
 import json
+import re
 import shutil
 from types import SimpleNamespace
 
@@ -237,6 +238,12 @@ def audited(audited_small, warehouse):
     warehouse.parent.mkdir()
     shutil.copy(path, warehouse)
     return verdicts
+
+
+def test_each_setting_of_the_config_is_read_and_what_models_read_is_set():
+    config, models_of_gate = gate.read_config(), (ROOT / "models" / "gate").glob("*.sql")
+    read = {name for path in models_of_gate for name in re.findall(r"getvariable\('(\w+)'\)", path.read_text("utf-8"))}
+    assert read == {*config["settings"], *config["score_settings"], "drift_z"} - {"drift_p"}
 
 
 @pytest.mark.slow("audits with Great Expectations")
