@@ -560,13 +560,14 @@ class _Import:
             self.memory.from_arrow(rows).create(name)
         files = self._ours()
         chunks = self._refused(self._rows(files)) if self.mapping else self._chunks(files)
-        first = next(chunks, None)  # rows of a mapping may say to which study they belong
-        versions.look_back(self.memory, self.archive, warehouse_path())
-        self.memory.execute("set variable is_compared = (select count(*) > 0 from versions)")
-        self._list(files)
-        for chunk in itertools.chain([first] if first else [], chunks):
-            self.memory.register("chunk", chunk)
-            yield from self._parse()
+        with contextlib.closing(chunks):  # at once, also where a row is refused: a process of its own may make them
+            first = next(chunks, None)  # rows of a mapping may say to which study they belong
+            versions.look_back(self.memory, self.archive, warehouse_path())
+            self.memory.execute("set variable is_compared = (select count(*) > 0 from versions)")
+            self._list(files)
+            for chunk in itertools.chain([first] if first else [], chunks):
+                self.memory.register("chunk", chunk)
+                yield from self._parse()
         self._conclude()
         yield from self._compare()
 

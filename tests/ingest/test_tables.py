@@ -662,3 +662,17 @@ def test_what_is_said_of_a_file_stays_so_where_dlt_hands_it_on(tmp_path):
     except UserError as error:
         handed_on.__cause__ = error
     assert str(_cause(handed_on, tmp_path / "warehouse.duckdb")) == "results.duckdb cannot be read"
+
+
+def test_what_makes_the_rows_has_ended_when_one_of_them_is_refused(refused, monkeypatch):
+    started, popen = [], mapping.subprocess.Popen
+
+    def start(*arguments, **options):
+        started.append(popen(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr(mapping.subprocess, "Popen", start)
+    monkeypatch.setattr("ingest.bring.importer.CHUNK_BYTES", 1 << 20)
+    rows = "".join(f"a/b,fever,{'x' * 200},{max(n, 1)}\n" for n in range(100_000))
+    assert "two trials of results.csv with the own_id 1" in refused(f"llm,vignette,text,own_id\n{rows}")
+    assert [process.poll() is not None for process in started] == [True]
