@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from ingest.archives.table import KINDS
 from ingest.warehouse import UserError, printable
 
+LONGEST_FORMULA = 60  # characters that are shown of one
 ROWS_AT_A_TIME = 50_000
 
 
@@ -75,13 +76,33 @@ def _of_excel(path, name):
             f"{name} is a file of Excel, which is read with openpyxl: install it with `pip install 'bais[excel]'`, or "
             "save the sheet as CSV (UTF-8)"
         ) from None
-    try:
-        workbook = load_workbook(path, read_only=True, data_only=True)
-    except Exception as error:
-        raise UserError(f"{name} cannot be read as a file of Excel: {printable(error)}") from None
-    with contextlib.closing(workbook):
-        for sheet in workbook.worksheets:
+    with contextlib.ExitStack() as opened:
+        try:
+            saved, written = (
+                opened.enter_context(contextlib.closing(load_workbook(path, read_only=True, data_only=is_saved)))
+                for is_saved in (True, False)
+            )
+        except Exception as error:
+            raise UserError(f"{name} cannot be read as a file of Excel: {printable(error)}") from None
+        for sheet, formulas in zip(saved.worksheets, written.worksheets, strict=True):
             rows = sheet.iter_rows(values_only=True)
             if header := next(rows, None):
                 columns = [str(title) if title is not None else f"column{place}" for place, title in enumerate(header)]
-                yield sheet.title, columns, (row for row in rows if any(value is not None for value in row))
+                yield sheet.title, columns, _rows_of_sheet(rows, formulas, len(columns), f"{name}, sheet {sheet.title}")
+
+
+def _rows_of_sheet(rows, formulas, n_columns, name):
+    """Yield the rows below the header that hold a value, each as long as that; refuse a formula without its result."""
+    for number, (row, cells) in enumerate(zip(rows, formulas.iter_rows(min_row=2, values_only=True), strict=False), 2):
+        for place, (value, cell) in enumerate(zip(row, cells, strict=False)):
+            if value is None and cell is not None:
+                formula = getattr(cell, "text", cell)  # that of several cells is an object
+                raise UserError(
+                    f"{printable(name)}, row {number}, column {place + 1}: the file holds the formula "
+                    f"{printable(formula)[:LONGEST_FORMULA]} and not its result: open it in Excel and save it, so that "
+                    "each result stands in it"
+                )
+        if any(value is not None for value in row[n_columns:]):
+            raise UserError(f"{printable(name)}, row {number}: it has more values than the first row names columns")
+        if any(value is not None for value in row):
+            yield (*row, *[None] * (n_columns - len(row)))[:n_columns]

@@ -6,7 +6,7 @@ import json
 import re
 import sqlite3
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import duckdb
 import pytest
@@ -227,6 +227,18 @@ def test_of_several_tables_in_a_file_each_is_called_as_it_is(archive, bring, que
     assert query("select llm_recorded, response_recorded from raw.trials") == [("a/b", 3.0)]
 
 
+def excel(monkeypatch, rows, results=None):
+    """Have a file of Excel hold one sheet of some rows, of which the formulas have results, or have none."""
+
+    def book(of_sheet):
+        sheet = SimpleNamespace(title="answers", iter_rows=lambda values_only, min_row=1: iter(of_sheet[min_row - 1 :]))
+        return SimpleNamespace(worksheets=[sheet], close=lambda: None)
+
+    module = ModuleType("openpyxl")
+    module.load_workbook = lambda path, read_only, data_only: book(results or rows if data_only else rows)
+    monkeypatch.setitem(sys.modules, "openpyxl", module)
+
+
 def test_excel_is_read_with_what_reads_it_and_named_where_that_is_not_there(
     archive, bring, refused, query, monkeypatch
 ):
@@ -235,21 +247,7 @@ def test_excel_is_read_with_what_reads_it_and_named_where_that_is_not_there(
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     assert "pip install 'bais[excel]'" in refused(path, MAP)
 
-    class Sheet:
-        title = "answers"
-
-        def iter_rows(self, values_only):
-            return iter([("model", "scene", "anchor", "answer"), ("a/b", "theft", None, 12.0), (None,) * 4])
-
-    class Book:
-        worksheets = (Sheet(),)
-
-        def close(self):
-            pass
-
-    module = ModuleType("openpyxl")
-    module.load_workbook = lambda path, read_only, data_only: Book()
-    monkeypatch.setitem(sys.modules, "openpyxl", module)
+    excel(monkeypatch, [("model", "scene", "anchor", "answer"), ("a/b", "theft", None, 12.0), (None,) * 4])
     assert bring(path, MAP) == 0
     assert query("select vignette, response_recorded from raw.trials") == [("theft", 12.0)]
 
@@ -676,3 +674,28 @@ def test_what_makes_the_rows_has_ended_when_one_of_them_is_refused(refused, monk
     rows = "".join(f"a/b,fever,{'x' * 200},{max(n, 1)}\n" for n in range(100_000))
     assert "two trials of results.csv with the own_id 1" in refused(f"llm,vignette,text,own_id\n{rows}")
     assert [process.poll() is not None for process in started] == [True]
+
+
+def test_rows_of_excel_are_as_long_as_its_first(archive, bring, refused, query, monkeypatch):
+    path = archive / "results.xlsx"
+    path.write_bytes(b"PK")
+    header = ("model", "scene", "answer", "anchor")
+    excel(monkeypatch, [header, ("a/b", "theft", 12), ("a/b", "theft", 12, None, "so")])
+    assert "results.xlsx, sheet answers, row 3: it has more values than the first row" in refused(path, MAP)
+    excel(monkeypatch, [header, ("a/b", "theft", 12), ("a/b", "theft", 9, 5, None)])
+    assert bring(path, MAP) == 0
+    assert query("select anchor_value, response_recorded from raw.trials order by all") == [(5.0, 9.0), (None, 12.0)]
+
+
+def test_a_formula_of_excel_without_its_result_is_named_with_its_place(
+    archive, bring, refused, query, monkeypatch, golden
+):
+    path = archive / "results.xlsx"
+    path.write_bytes(b"PK")
+    header = ("model", "scene", "anchor", "answer")
+    rows = [header, ("a/b", "theft", None, 12), ("a/b", "theft", None, "=SUM(D2:D2)")]
+    excel(monkeypatch, rows, [*rows[:2], ("a/b", "theft", None, None)])
+    golden(refused(path, MAP))
+    excel(monkeypatch, rows, [*rows[:2], ("a/b", "theft", None, 24)])
+    assert bring(path, MAP) == 0
+    assert query("select response_recorded from raw.trials order by all") == [(12.0,), (24.0,)]
