@@ -104,7 +104,8 @@ def _say_plan(planned):
             goals.append(f"{', '.join(paradigm['goals'])} ({paradigm['leading_goal']} leads)")
     cells = planned["cells"]
     judged = cells.get("judgements")
-    pace = f"{planned['limits']['concurrency']} calls at a time, {_from_to(planned['seconds_per_call'], True)} s a call"
+    pace = f"{_from_to(planned['at_a_time'])} calls at a time, {_from_to(planned['seconds_per_call'], True)} s a call"
+    pace = pace if any(planned["seconds_per_call"].values()) else "simulated respondents answer at once"
     is_begun, left = bool(progress["trials"]), planned["left"]
 
     def both(what, unit="", has_fraction=False):
@@ -152,6 +153,7 @@ def _say_plan(planned):
         say(f"No price is known of {', '.join(planned['without_price'])}: add it to {place_of('prices')}.")
     if planned["lacking"]:
         say(f"It cannot be asked yet: {planned['lacking']}.")
+    say_each(f"{some(llms)} cannot be asked yet: {why}." for why, llms in planned["without_key"].items())
     say_each(f"{line}." for line in said_of_beyond(planned["beyond_context"], are_planned=True))
     for problem, items in planned["nothing_to_ask"].items():
         say(
@@ -164,9 +166,11 @@ def _say_plan(planned):
     say(f"Assumed: {planned['assumptions']}. Prices: {place_of('prices')}, with date and source.")
     again = f", {progress['asked_again']:,} that were asked again" if progress["asked_again"] else ""
     others = f", {progress['trials_of_other_plans']:,} that are none of it" if progress["trials_of_other_plans"] else ""
+    n_changed = progress["of_changed_items"]
+    changed = f", {n_changed:,} of them to what items said before they were changed" if n_changed else ""
     say(
-        f"Collected so far: {progress['trials']:,} trials of this plan{again}{others}; {progress['calls']:,} calls, "
-        f"{progress['cost_usd']:.4f} USD"
+        f"Collected so far: {progress['trials']:,} trials of this plan{changed}{again}{others}; "
+        f"{progress['calls']:,} calls, {progress['cost_usd']:.4f} USD"
     )
     for line in progress["notes"]:
         print(line)

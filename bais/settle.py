@@ -56,6 +56,9 @@ group by all
 """
 
 
+CHANCES = {80: "needed_surely", 50: "needed"}  # in how many of a hundred times, the surest first
+
+
 class Question(NamedTuple):
     """What is to be settled: a domain of a study and a goal, with all that is there on it."""
 
@@ -199,7 +202,8 @@ def _more_vendors(question, way):
     from analysis.methods.small_samples import FEWEST_VENDORS
 
     there = len(question.vendors) if question.is_recorded else way["n_vendors"]
-    return max(1, (way["needed_surely"] or way["needed"] or FEWEST_VENDORS) - there)
+    needed = next(filter(None, (way[needed] for needed in CHANCES.values())), FEWEST_VENDORS)
+    return max(1, needed - there)
 
 
 def _over_vendors(question, way, content):
@@ -357,7 +361,8 @@ def _cost(question, way, content):
     n_new, n_again = _more_vendors(question, way), len(question.place["llms"]) * question.is_recorded
     usd = [priced["cost_usd"][end] / len(prices) * (n_new + n_again) for end in ("low", "high")]
     names = [entry if isinstance(entry, str) else entry["technique"] for entry in content["techniques"]]
-    return [cost_of_llms(n_new, usd, names, n_again)]
+    chance = next((chance for chance, needed in CHANCES.items() if way[needed]), None)
+    return [cost_of_llms(n_new, usd, names, n_again, chance)]
 
 
 class NextStudy(NamedTuple):

@@ -74,9 +74,16 @@ def home() -> Path:
     """Return the folder that answers and tables are kept in: one's own, else the checkout."""
     if folder := own_folder():
         return folder
-    if IS_CHECKOUT:
-        return ROOT
-    raise UserError(f"there is no {SETTINGS} here or above: `bais init NAME` makes a folder with one; change into it")
+    if why := why_nowhere():
+        raise UserError(why)
+    return ROOT
+
+
+def why_nowhere() -> str | None:
+    """Say what to do where commands run neither in a folder of one's own nor from a checkout; None elsewhere."""
+    if IS_CHECKOUT or own_folder():
+        return None
+    return f"there is no {SETTINGS} here or above: `bais init NAME` makes a folder with one; change into it"
 
 
 def _warehouse_named(folder):

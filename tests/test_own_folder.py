@@ -141,6 +141,9 @@ def test_without_a_checkout_and_a_folder_the_way_to_one_is_said(outside, monkeyp
     monkeypatch.setattr("ingest.warehouse.IS_CHECKOUT", False)
     assert main(["collect", "simulated"]) == 2
     assert "`bais init NAME` makes a folder" in capsys.readouterr().err
+    assert main(["plan", "first"]) == 2
+    assert "there is no study first" in (said := capsys.readouterr().err)
+    assert "`bais init NAME` makes a folder" in said
     assert not [*outside.iterdir()]
 
 

@@ -191,7 +191,7 @@ def over_trials(way, what):
     return f"To settle {what} ({_now(way)}): {_enough(way)}. {_decided(way)}"
 
 
-def cost_of_llms(n_new, usd, techniques, n_again=0):
+def cost_of_llms(n_new, usd, techniques, n_again=0, chance=None):
     """Say what it costs to ask some LLMs.
 
     Parameters
@@ -204,6 +204,8 @@ def cost_of_llms(n_new, usd, techniques, n_again=0):
         What they are asked.
     n_again : int
         LLMs that were asked and, since nothing can be added to their answers, have to be asked again.
+    chance : int, optional
+        How often in a hundred times so many would settle it.
 
     Returns
     -------
@@ -213,8 +215,9 @@ def cost_of_llms(n_new, usd, techniques, n_again=0):
     whom = f"the {n_again:,} tested LLM{'s' * (n_again > 1)} anew and {more}" if n_again else more
     what = "is ranked there" if n_again else "the study asks"
     low, high = (f"{end:,.0f}" for end in usd)
+    sure = f", which would settle it with a{'n' * (chance == 80)} {chance} % chance," if chance else ""
     return (
-        f"To ask {whom} costs {low} to {high} USD at the mean of prices.csv, for all that {what} "
+        f"To ask {whom}{sure} costs {low} to {high} USD at the mean of prices.csv, for all that {what} "
         f"({', '.join(techniques)})."
     )
 

@@ -255,8 +255,7 @@ class Collector:
                 except UserError as error:
                     self.lacking[key] = error
                     continue
-                n = self.limits.concurrency
-                self.paces[key] = Pace(min(n, AT_A_TIME.get(llm.provider, n)))
+                self.paces[key] = Pace(most_at_a_time(llm, self.study))
         if not self.providers:
             raise next(iter(self.lacking.values()))
         self.redaction = Redaction(provider.secret for provider in self.providers.values())
@@ -725,6 +724,11 @@ class Collector:
         if key not in self.scripts:
             self.scripts[key] = self.design.script(cell)
         return self.scripts[key]
+
+
+def most_at_a_time(llm, study) -> int:
+    """Return how many calls at a time the endpoint of an LLM gets."""
+    return min(study.limits.concurrency, AT_A_TIME.get(llm.provider, study.limits.concurrency))
 
 
 def provider_of(llm, design: Design) -> tuple:

@@ -4,11 +4,11 @@ import collections
 import itertools
 import math
 
-from ingest.ask.collector import price_of, read_prices
-from ingest.ask.context import context_windows, is_beyond_context, tokens_for
+from ingest.ask.collector import most_at_a_time, price_of, provider_of, read_prices
+from ingest.ask.context import context_windows, is_beyond_context
 from ingest.ask.families import families_planned
 from ingest.ask.history import asked_before, derived_anchors, render_asked, said_of_imported
-from ingest.ask.refusals import keys_of, what_is_refused
+from ingest.ask.refusals import changed_items, keys_of, what_is_refused
 from ingest.ask.responses import cell_summaries, spooled
 from ingest.ask.spool import COLLECTED, read_state, spool_folder
 from ingest.local.llm import what_is_lacking
@@ -20,6 +20,7 @@ from ingest.studies.design import Cell, Design, values_of
 
 TOKENS_PER_REPLY = {"low": 60, "high": 800}
 MOST_ITEMS = 50  # looked at to say how long texts are
+ENDS = {"low": min, "high": max}
 SECONDS_PER_CALL = {"low": 2.0, "high": 20.0}
 ASSUMPTIONS = (
     "{} characters a token; a reply of {low} to {high} tokens, hidden reasoning not counted beyond that; low: no cell "
@@ -42,20 +43,18 @@ def plan_of(study) -> dict:
     of_judges = [*_rows_of_judges(design, prices, done, are_answered)] if design.judges else []
     rows += of_judges
     told_of_judges = design.judges and design.judges.model_dump(include={"paradigm", "labels", "roles", "repeats"})
-    keys, lacking = keys_of(design)
+    keys, without_key = keys_of(design)
+    are_all_without = sum(map(len, without_key.values())) == len(study.all_llms)
     of_llms = what_is_lacking() if any(llm.provider == "local" for llm in study.all_llms) else None
     path = spool_folder(study.study) / COLLECTED
     state = read_state(path)
     refused = [*what_is_refused(design, state, path, prices, keys)]
-    seconds = dict(SECONDS_PER_CALL)
+    seconds = dict.fromkeys(SECONDS_PER_CALL, 0.0) if study.are_simulated else SECONDS_PER_CALL
     if collected["calls"]:
         seconds = dict.fromkeys(SECONDS_PER_CALL, collected["seconds_per_call"])
-    sums, left = _sums(rows), _sums([row["left"] for row in rows])
+    of_left = [row["left"] | {"llm": row["llm"]} for row in rows]
+    sums, left = _sums(rows), _sums(of_left)
     said = study.model_dump(mode="json", exclude_none=True)
-    per_hour = 3600 * study.limits.concurrency
-
-    def hours(calls):
-        return {end: calls[end] * seconds[end] / per_hour for end in seconds}
 
     return {
         "study": study.study,
@@ -95,22 +94,40 @@ def plan_of(study) -> dict:
             **({JUDGEMENTS: sum(row["cells"] for row in of_judges)} if of_judges else {}),
         },
         **sums,
-        "left": left | {"hours": hours(left["calls"])},
+        "left": left | {"hours": _hours(design, of_left, seconds)},
         "prices": {llm.llm: prices[llm.llm] for llm in study.all_llms if llm.llm in prices},
         "without_price": [llm.llm for llm in study.all_llms if not llm.is_free and llm.llm not in prices],
-        "lacking": "; ".join([*filter(None, (of_llms, lacking)), *refused]) or None,
+        "lacking": "; ".join([*filter(None, [of_llms]), *(without_key if are_all_without else ()), *refused]) or None,
+        "without_key": {} if are_all_without else without_key,
         "is_refused": bool(refused),
         "beyond_context": _beyond_context(design),
         "nothing_to_ask": _nothing_to_ask(design),
         "limits": study.limits.model_dump(exclude_none=True),
+        "at_a_time": {end: of(most_at_a_time(llm, study) for llm in study.all_llms) for end, of in ENDS.items()},
         "assumptions": ASSUMPTIONS + (OF_JUDGEMENTS if of_judges else ""),
         "techniques": _by(rows, "technique"),
         "llms": _by(rows, "llm"),
         "collected": collected,
         "families": families_planned(study, path, state),
         "seconds_per_call": seconds,
-        "hours": hours(sums["calls"]),
+        "hours": _hours(design, rows, seconds),
     }
+
+
+def _hours(design, rows, seconds):
+    """Return how long the longest of the endpoints takes: they are asked side by side."""
+    study, sums = design.study, collections.defaultdict(collections.Counter)
+    llms = {llm.llm: llm for llm in study.all_llms}
+    for row in rows:
+        llm = llms[row["llm"]]
+        of_endpoint = sums[provider_of(llm, design)[0], most_at_a_time(llm, study)]
+        of_endpoint.update({(what, end): row[end][what] for what in ("trials", "calls") for end in seconds})
+
+    def hours_at(most, of_endpoint, end):
+        n_at_a_time = max(1, min(most, of_endpoint["trials", end]))
+        return of_endpoint["calls", end] * seconds[end] / n_at_a_time / 3600
+
+    return {end: max(hours_at(most, of, end) for (_, most), of in sums.items()) for end in seconds}
 
 
 def _items_of_anchoring(design):
@@ -143,6 +160,8 @@ def _rows(design, replicates, prices, done):
                     for end, n in replicates.items():
                         n_trials = n_cells * n - is_left * done[of_row, end]
                         ends[end] = _in_all([(n_trials, sizes[end])], llm, prices)
+                        if is_left and (n_answered := done[of_row, "answered"]):
+                            ends[end] = _without_calls(ends[end], n_answered)
                 yield row
 
 
@@ -233,6 +252,12 @@ def _rows_of_judges(design, prices, done, are_answered):
         yield row
 
 
+def _without_calls(sums, n_answered):
+    """Return what is left of trials of which some calls are answered: a dialogue goes on where it was cut."""
+    n_calls = sums["calls"]
+    return _share_of(sums, max(0, n_calls - n_answered) / n_calls) | {"trials": sums["trials"]}
+
+
 def _share_of(sums, share):
     """Return a share of what a row comes to."""
     of_cost = sums["cost_usd"] and share * sums["cost_usd"]
@@ -282,7 +307,8 @@ def _collected(design, replicates):
     state, done = read_state(path), collections.Counter()
     counts = {
         "trials": 0, "trials_of_other_plans": 0, "of_other_versions": 0, "orphaned": 0, "redefined": 0,
-        "asked_again": 0, "asked_again_for_other_words": 0, "notes": said_of_imported(design.study.study),
+        "of_changed_items": 0, "asked_again": 0, "asked_again_for_other_words": 0,
+        "notes": said_of_imported(design.study.study),
         "calls": state.n_calls, "cost_usd": 0.0, "seconds_per_call": None,
     }  # fmt: skip
     if not path.exists():
@@ -291,7 +317,9 @@ def _collected(design, replicates):
     counts["of_other_versions"], counts["orphaned"] = history.versions.total(), history.n_orphans
     counts["redefined"] = sum(change.n_changed for change in history.redefined)
     counts["asked_again_for_other_words"], counts["notes"] = history.n_again, counts["notes"] + render_asked(history)
-    ids = _ids_closed(design, state, path, replicates, done)
+    changed = {item.item for item, of_it in changed_items(design, state, path) if any(one.fields for one in of_it)}
+    ids = _ids_closed(design, state, path, replicates, done, changed)
+    counts["of_changed_items"] = done["changed"]
     counts["trials"] = len(ids)
     with spooled([path], "trials") as connection:
         pairs = connection.execute("select trial_id, attempt_of from spooled where attempt_of is not null").fetchall()
@@ -305,7 +333,7 @@ def _collected(design, replicates):
     return counts, done
 
 
-def _ids_closed(design, state, path, replicates, done):
+def _ids_closed(design, state, path, replicates, done, changed):
     """Return the ids of the design's trials that are complete, and count in `done` how many of each row are not left.
 
     What is left of a cell whose first trials are all there is known: they say whether it is topped up.
@@ -317,11 +345,18 @@ def _ids_closed(design, state, path, replicates, done):
     if not anchors and design.anchor_places():
         anchors = derived_anchors(design)
     ids = set()
+    answered = {
+        trial_id.encode(): len({call["turn"] for call in calls if call["error"] is None})
+        for trial_id, calls in state.open_calls.items()
+    }
 
     def numbers_closed(cell, n):  # never of all trials at once: they may be millions
         numbers = {design.trial_id(cell, number).encode(): number for number in range(n)}
         found = state.closed.intersection(numbers)
         ids.update(found)
+        done[_row_of(cell, cell.llm), "answered"] += sum(answered[trial_id] for trial_id in answered.keys() & numbers)
+        if cell.item in changed:
+            done["changed"] += len(found)
         return [numbers[trial_id] for trial_id in found]
 
     for cell in itertools.chain(design.first_cells(), design.anchored_cells(anchors)):

@@ -71,19 +71,19 @@ def refuse_without_prices(study: Study | ParadigmStudy, prices: dict, max_cost_u
         )
 
 
-def keys_of(design: Design) -> tuple[list[str], str | None]:
-    """Return the keys for the LLMs of a study that are there and, where all are missing, what is missing."""
+def keys_of(design: Design) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the keys for the LLMs of a study that are there and, by what is missing, the LLMs that lack it."""
     from ingest.providers.openai_compatible import address_of, key_at
 
-    study, keys, lacking = design.study, [], []
+    study, keys, lacking = design.study, [], {}
     for llm in study.all_llms:
         if llm.provider == "openai":
             base_url, _, variable = address_of(llm, study.endpoint)
             try:
                 keys.append(key_at(base_url, variable))
             except UserError as error:
-                lacking.append(str(error))
-    return keys, lacking[0] if len(lacking) == len(study.all_llms) else None
+                lacking.setdefault(str(error), []).append(llm.llm)
+    return keys, lacking
 
 
 def what_is_refused(design: Design, state: State, path: Path, prices: dict, keys: list[str]) -> Iterator[str]:

@@ -28,7 +28,7 @@ from ingest.texts.files import (
     refuse_twice,
     text_of,
 )  # fmt: skip
-from ingest.warehouse import UserError, printable
+from ingest.warehouse import UserError, printable, why_nowhere
 
 FOLDER = Path(__file__).resolve().parent
 # What units say of time, multiples and scales, and what is nearly that and meant; other words are units of one's own.
@@ -251,7 +251,31 @@ class Study(Part):
             "say what a technique changes."
         ]
         is_bare = NO_TECHNIQUE not in self._named()["techniques"]
-        return [*blank, *self._misspelt_units(), *self._miswritten_llms(), *(bare if is_bare else ())]
+        return [
+            *blank,
+            *self._misspelt_units(),
+            *self._miswritten_llms(),
+            *(bare if is_bare else ()),
+            *self._thin_bases(),
+        ]
+
+    def _thin_bases(self):
+        """Yield what too few answers to be in per cent of, or none to spare, would cost."""
+        n = self.stopping_rule.minimum * len(self.temperatures)
+        for paradigm in self.paradigms:
+            of_whom = (
+                f"The arm {paradigm.relative_to} of {paradigm.paradigm} is answered {n} times for each LLM, vignette"
+            )
+            if paradigm.relative_to and n < FEWEST_IN_BASE:
+                yield (
+                    f"{of_whom} and item, and with fewer than {FEWEST_IN_BASE} nothing is decided in per cent of their "
+                    "mean: raise `minimum` under `stopping_rule`."
+                )
+            elif paradigm.relative_to and n == FEWEST_IN_BASE and not self.are_simulated:
+                yield (
+                    f"{of_whom} and item, as often as it takes to be in per cent of their mean: one answer that is "
+                    "refused or cannot be read loses that LLM's case. Raise `minimum` under `stopping_rule`."
+                )
 
     def _miswritten_llms(self):
         """Yield the LLMs that differ by capital letters alone from one of which something is said."""
@@ -385,16 +409,8 @@ class ParadigmStudy(Study):
             for name, measure in paradigm.measures.items()
             if measure.source == "judgement" and not self.judges
         ]
-        n_base = self.stopping_rule.minimum * len(self.temperatures)
-        thin = [
-            f"The arm {paradigm.relative_to} of {paradigm.paradigm} is answered {n_base} times for each LLM, vignette "
-            f"and item, and with fewer than {FEWEST_IN_BASE} nothing is decided in per cent of their mean: raise "
-            "`minimum` under `stopping_rule`."
-            for paradigm in self.paradigm
-            if paradigm.relative_to and n_base < FEWEST_IN_BASE
-        ]
         of_paradigms = itertools.chain.from_iterable(paradigm.cautions for paradigm in self.paradigm)
-        return [*super().cautions, *unjudged, *thin, *of_paradigms]
+        return [*super().cautions, *unjudged, *of_paradigms]
 
     @property
     def judged_paradigms(self) -> list[Paradigm]:
@@ -452,7 +468,8 @@ def load_study(name) -> "Study | ParadigmStudy":
         path = studies[str(name)]
     there = [str(file) for file in path.parent.glob("*.y*ml")] if path.suffix else []
     meant = perhaps(str(path), [*studies, *there], 0.6)
-    text = text_of(path, f"there is no study {printable(name)}{meant}: give a YAML file or one of {', '.join(studies)}")
+    there = "; ".join([", ".join(studies), *filter(None, [why_nowhere()])])
+    text = text_of(path, f"there is no study {printable(name)}{meant}: give a YAML file or one of {there}")
     study = parse_study(text, printable(path), path.parent)
     refuse_two_files(own_studies() | {path: study.study})
     return study

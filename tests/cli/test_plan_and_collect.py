@@ -122,6 +122,49 @@ def test_tokens_cost_and_hours_are_those_of_a_sum_done_by_hand(study, capsys, mo
     assert planned["hours"]["high"] == pytest.approx(40 * 20 / 2 / 3600)
 
 
+SECOND = "llms: [openai/o3, {llm: lab/one, base_url: 'https://lab.example/v1', api_key_env: LAB_KEY}]"
+
+
+def test_every_missing_key_is_named_and_those_who_lack_theirs_alone(study, capsys, monkeypatch):
+    path = study(PRICED.replace("llms: [openai/o3]", SECOND))
+    assert main(["plan", path]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        "It cannot be asked yet: there is no key for https://api.openai.com/v1: set the environment variable " in said
+    )
+    assert "there is no key for https://lab.example/v1: set the environment variable LAB_KEY" in said
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-the-tests")
+    assert main(["plan", path]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "lab/one cannot be asked yet: there is no key for https://lab.example/v1" in said
+    assert "It cannot be asked yet" not in said
+
+
+def test_endpoints_are_asked_side_by_side_and_no_place_is_used_that_no_trial_needs(study, capsys):
+    of_two = PRICED.replace("llms: [openai/o3]", SECOND)
+    one, two = (plan_of(study(text), capsys)["hours"] for text in (PRICED, of_two))
+    assert one == two
+    many = plan_of(study(PRICED.replace("concurrency: 2", "concurrency: 1000")), capsys)["hours"]
+    assert many["high"] == pytest.approx(20 / 3600)
+
+
+@pytest.mark.parametrize(
+    ("n", "llm", "caution"),
+    [
+        (9, "openai/o3", "fewer than 10"),
+        (10, "openai/o3", "loses that LLM's case"),
+        (11, "openai/o3", None),
+        (10, "sim/steady", None),
+    ],
+)
+def test_a_plan_cautions_of_a_base_without_an_answer_to_spare(study, capsys, n, llm, caution):
+    rule = f"stopping_rule: {{minimum: {n}}}"
+    text = STUDY.replace("stopping_rule: {minimum: 30}", rule).replace("[sim/anchored, sim/constant]", f"[{llm}]")
+    cautions = plan_of(study(text), capsys).get("cautions", [])
+    assert len(cautions) == (caution is not None)
+    assert all(caution in said for said in cautions)
+
+
 def test_a_missing_price_is_said_and_no_cost_is_made_up(study, capsys, golden):
     path = study(PRICED.replace("openai/o3", "someone/new"))
     planned = plan_of(path, capsys)
@@ -218,6 +261,49 @@ def test_a_plan_says_that_answers_were_there_before_a_family_was_frozen(study, c
     capsys.readouterr()
     (late,) = said_of_families(study(text), capsys)
     golden(late)
+
+
+def test_what_is_left_of_a_dialogue_that_was_cut_is_the_rest_of_it(study, capsys, monkeypatch):
+    mine = "techniques: [{technique: mine, turns: ['{opening}', 'And now?', 'Sure?']}]"
+    rule = "stopping_rule: {minimum: 10}"
+    text = PRICED.replace("techniques: [no_technique]", mine)
+    path = study(text.replace("stopping_rule: {minimum: 10, maximum: 20, sd_above: 1}", rule))
+    with Endpoint(lambda request: answer(request, f"Answer: {request.number}")) as endpoint:
+        monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-the-tests")
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+        for n_calls in (4, 7, 49):
+            assert main(["collect", path, "--no-load", "--max-calls", str(n_calls)]) == 0
+            capsys.readouterr()
+            planned = plan_of(path, capsys)
+            assert planned["collected"]["calls"] + planned["left"]["calls"]["low"] == 60
+        assert planned["left"]["trials"] == planned["left"]["calls"] == {"low": 0, "high": 0}
+
+
+def test_a_session_that_ends_early_says_that_as_many_trials_are_left_as_the_plan(study, capsys):
+    path = study(STUDY.replace("minimum: 30", "minimum: 10"))
+    assert main(["collect", path, "--no-load", "--max-calls", "20"]) == 0
+    said = capsys.readouterr().out
+    left = plan_of(path, capsys)["left"]["trials"]["low"]
+    assert left > 960  # of which nobody could be asked yet, since their anchors hang on the baselines
+    assert f"1,040 trials planned, 0 collected before, {1040 - left:,} now, {left:,} left" in said
+
+
+def test_a_plan_says_which_answers_are_to_what_an_item_said_before(study, capsys):
+    rents = [{"item": f"r{n}", "flat": f"a flat of {n} rooms"} for n in (1, 2, 3)]
+    vignette = {
+        "vignette": "rent", "domain": "housing", "response_unit": "EUR", "case": "{flat}", "anchor": "{anchor} EUR",
+        "question": "Which rent?", "items": {"rows": rents},
+    }  # fmt: skip
+    llms = [{"llm": "sim/me", "simulated": {"baselines": {"rent": 800}, "pull": 0.5, "noise": 0.1}}]
+    rule = {"study": "rents", "llms": llms, "techniques": ["no_technique"], "stopping_rule": {"minimum": 10}}
+    content = rule | {"vignettes": [vignette], "anchors": {"fixed": {"low": 400, "high": 1200}}}
+    assert main(["collect", study(json.dumps(content)), "--no-load"]) == 0
+    rents[0]["flat"] = "a house"
+    path = study(json.dumps(content))
+    capsys.readouterr()
+    assert main(["plan", path]) == 2
+    said = " ".join(capsys.readouterr().out.split())
+    assert "90 trials of this plan, 30 of them to what items said before they were changed" in said
 
 
 def test_a_plan_says_what_is_left_to_pay_by_a_sum_done_by_hand(study, capsys, monkeypatch, golden):
