@@ -138,6 +138,8 @@ def _tables_of_page(study):
     refuse_unknown("study", study, [row["study"] for row in tables["studies"]], " in this warehouse")
     documents = _documents(tables)
     studies = [row for row in tables["studies"] if study in (None, row["study"])]
+    if study is not None:  # those of people are studies of their own
+        tables["said_of_people"] = []
     for row in studies:
         row["documents"] = [document for document, owner in documents.items() if owner == row["study"]]
     alone = [document for document, owner in documents.items() if owner is None and study is None]

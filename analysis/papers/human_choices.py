@@ -206,21 +206,14 @@ def human_choice_effects(choices, *, confidence=CONFIDENCE):
     Yields
     ------
     dict
-        Rows of `COLUMNS`: two chi-square tests and a GEE of the choices, a linear mixed model of the payments.
+        Rows of `COLUMNS`: two chi-square tests of the choices, of all together and of each product; a GEE of the
+        choices, and a linear mixed model of the payments.
     """
     for study, rows in choices[choices["is_counted"]].groupby("study", sort=True):
         rows = rows.sort_values(["participant", "pair"])
-        keys, is_summary = {"study": study, **_sizes(rows)}, rows["format"] == "summary"
-        chosen = rows["is_target_chosen"].astype(bool)
-        counts = keys["n_summary"], int(chosen[is_summary].sum()), keys["n_original"], int(chosen[~is_summary].sum())
-        for method, yates in (("chi_square_yates", True), ("chi_square", False)):
-            statistic, p_value = chi_square(*counts, yates=yates)
-            yield {
-                **keys, "outcome": "choice", "method": method, "estimand": "difference_of_shares", "df": 1,
-                "estimate": counts[1] / counts[0] - counts[3] / counts[2] if counts[0] and counts[2] else None,
-                "statistic": statistic, "p_value": p_value,
-                "reason": first_reason(one_format=not (counts[0] and counts[2]), zero_variance=math.isnan(p_value)),
-            }  # fmt: skip
+        keys = {"study": study, **_sizes(rows)}
+        for product, of_product in (None, rows), *rows.groupby("product", sort=True):
+            yield from _chi_squares({"study": study, "product": product, **_sizes(of_product)}, of_product)
         paid = rows[np.isfinite(rows["relative_payment"].astype(float))]
         for outcome, method, estimand, estimate_of, entering in (
             ("choice", "gee_exchangeable", "log_odds_ratio", gee_effect, rows),
@@ -236,6 +229,19 @@ def human_choice_effects(choices, *, confidence=CONFIDENCE):
             except NotFittedError as error:
                 row["reason"] = error.reason
             yield row
+
+
+def _chi_squares(keys, choices):
+    is_summary, chosen = choices["format"] == "summary", choices["is_target_chosen"].astype(bool)
+    counts = keys["n_summary"], int(chosen[is_summary].sum()), keys["n_original"], int(chosen[~is_summary].sum())
+    for method, yates in (("chi_square_yates", True), ("chi_square", False)):
+        statistic, p_value = chi_square(*counts, yates=yates)
+        yield {
+            **keys, "outcome": "choice", "method": method, "estimand": "difference_of_shares", "df": 1,
+            "estimate": counts[1] / counts[0] - counts[3] / counts[2] if counts[0] and counts[2] else None,
+            "statistic": statistic, "p_value": p_value,
+            "reason": first_reason(one_format=not (counts[0] and counts[2]), zero_variance=math.isnan(p_value)),
+        }  # fmt: skip
 
 
 def _sizes(choices):

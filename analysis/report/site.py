@@ -13,6 +13,7 @@ from analysis.report.audit import gate_tables, provenance_tables
 from analysis.report.biases import matrices as matrices_of_biases
 from analysis.report.biases import sections_on_biases
 from analysis.report.matrix import matrices
+from analysis.report.people import sections_on_people
 from analysis.report.policy import POLICY, as_text, digest, embedded
 from analysis.report.scores import sections_on_scores
 from analysis.report.studies import Study
@@ -73,6 +74,8 @@ class Site:
             "biases": [(study, sections_on_biases(study, f"study-{i}")) for i, study in enumerate(self.studies)],
             "scores": [(study, sections_on_scores(study, f"study-{i}")) for i, study in enumerate(self.studies)],
         }
+        if not is_test:
+            self.sections["biases"] += sections_on_people(self.tables)
         has = {name: any(sections for _, sections in pairs) for name, pairs in self.sections.items()}
         has |= {"answer": True, "papers": bool(self.claims), "reading": True}
         self.names = [name for name in TITLES if has[name]]

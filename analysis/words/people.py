@@ -13,6 +13,24 @@ WHY = {
 }
 
 
+STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+
+
+def stars(p_value):
+    """Return the stars of a p-value, as document C's figure 3 has them.
+
+    Parameters
+    ----------
+    p_value : float or None
+
+    Returns
+    -------
+    str
+        Nothing from .05 on, and where there is no p-value.
+    """
+    return next((mark for below, mark in STARS if p_value is not None and p_value < below), "")
+
+
 def on_alterations(rows):
     """Say of each LLM asked with no technique how often it alters what it is given.
 

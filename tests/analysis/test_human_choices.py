@@ -1,7 +1,9 @@
 """Effects on people: the published test, models of a simulated study, and their coverage in small."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 
 from analysis.methods.linear_mixed_model import NotFittedError
 from analysis.papers.human_choices import (
@@ -11,7 +13,7 @@ from analysis.papers.human_choices import (
     participants_needed,
     payment_effect,
 )
-from analysis.words.people import WHY
+from analysis.words.people import WHY, stars
 from tests.tools.human_coverage import coverage, simulated_choices
 
 DOCUMENT_C = {"n_summary": 350, "k_summary": 293, "n_original": 350, "k_original": 183}
@@ -28,6 +30,36 @@ def test_document_c_s_chi_square_is_that_of_its_counts_with_yates_correction(yat
     statistic, p_value = chi_square(**DOCUMENT_C, yates=yates)
     assert statistic == pytest.approx(expected, abs=0.05)
     assert p_value < 0.001
+
+
+def test_each_products_chi_square_is_scipys_of_its_own_table(choices):
+    rows = [row for row in human_choice_effects(choices) if row.get("product")]
+    found = {(row["product"], row["method"]): (row["statistic"], row["p_value"], row["n_choices"]) for row in rows}
+    expected = {}
+    for product, of_product in choices.groupby("product"):
+        counts = pd.crosstab(of_product["format"], of_product["is_target_chosen"])
+        for method, correction in (("chi_square_yates", True), ("chi_square", False)):
+            test = stats.chi2_contingency(counts, correction=correction)
+            expected[product, method] = (pytest.approx(test.statistic), pytest.approx(test.pvalue), len(of_product))
+    assert found == expected
+    assert len(found) == 20
+
+
+def test_a_product_that_everybody_chose_has_a_reason_and_no_chi_square(choices):
+    alike = choices.assign(is_target_chosen=choices["is_target_chosen"] | (choices["product"] == "product-01"))
+    (row,) = [
+        row for row in human_choice_effects(alike)
+        if (row.get("product"), row["method"]) == ("product-01", "chi_square_yates")
+    ]  # fmt: skip
+    assert (row["reason"], row["estimate"]) == ("zero_variance", 0)
+
+
+@pytest.mark.parametrize(
+    ("p_value", "marks"), [(0.05, ""), (0.0499, "*"), (0.01, "*"), (0.0099, "**"), (0.001, "**"), (0.0009, "***")]
+)
+def test_stars_are_those_of_document_c(p_value, marks):
+    assert stars(p_value) == marks
+    assert stars(None) == ""
 
 
 def test_in_a_small_coverage_study_both_intervals_hold_the_truth_about_as_often_as_they_say():

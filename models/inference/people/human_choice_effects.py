@@ -1,5 +1,5 @@
 def model(dbt, session):
-    """One row per study of people, outcome and method: what a summary does to choices and to payments."""
+    """One row per study of people, product (null = all), outcome and method: what a summary does."""
     from analysis.papers.human_choices import COLUMNS, human_choice_effects
     from analysis.tables import table
 
