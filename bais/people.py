@@ -13,7 +13,7 @@ from bais.warehouse import is_public, records
 from ingest.warehouse import UserError, printable
 
 EXAMPLE = Path(__file__).with_name("templates") / "people"
-PAGES = "pages"
+PAGES, TASKFLOW = "pages", "taskflow.csv"
 
 ALTERED = """
 from people.alteration_and_people
@@ -85,6 +85,9 @@ def _write_pages(folder):
     with writing(folder):
         for name in (PAGES, ANSWERS):
             (folder / name).mkdir(exist_ok=True)
+        if study.address:  # as Prolific's Taskflow takes it: where each page lies, and how many are to see it
+            rows = [f"{study.address.rstrip('/')}/{path.name},1\n" for path in pages]
+            (folder / TASKFLOW).write_text("".join(rows), encoding="utf-8")
     new = [path for path in pages if path not in there]
     for path in new:
         write_new(path, pages[path], "a page")

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from ingest.people.key import keyed
 from ingest.texts.csv_text import read_csv
-from ingest.texts.files import STUDY_PATTERN, NotNegative, Part, parse_checked, refuse_twice, text_of
+from ingest.texts.files import STUDY_PATTERN, NotNegative, Part, parse_checked, refuse_twice, text_of, web_parts
 from ingest.warehouse import UserError, printable
 
 STUDY_FILE = "study.yaml"
@@ -52,6 +52,7 @@ class PeopleStudy(Part):
     seed: int
     participants: int = Field(ge=2, le=10_000)
     prolific: bool = False
+    address: str | None = None
     currency: Text
     bonus: NotNegative
     products: Text
@@ -63,6 +64,8 @@ class PeopleStudy(Part):
 
     @model_validator(mode="after")
     def _is_filled_in(self):
+        if self.address is not None and not web_parts(self.address):
+            raise ValueError("address: should be where the pages will lie on the web, such as https://example.org/shop")
         for name in ("title", "consent", "instructions", "ending"):
             if TO_FILL in getattr(self, name):
                 raise ValueError(f"{name}: it still says {TO_FILL}: write what belongs there")
@@ -95,7 +98,7 @@ class Material:
     @property
     def fingerprint(self) -> str:
         """What tells this material from any other, however many read it."""
-        said = [self.study.model_dump(exclude={"participants"}), [vars(pair) for pair in self.pairs]]
+        said = [self.study.model_dump(exclude={"participants", "address"}), [vars(pair) for pair in self.pairs]]
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
     def condition(self, number: int) -> str:

@@ -126,6 +126,14 @@ def test_more_participants_get_pages_beside_those_that_are_there_and_other_texts
     assert len(list((study.folder / "pages").glob("*"))) == 6
 
 
+def test_an_address_gives_prolific_a_line_for_each_page_and_changes_none(study):
+    pages = {path.name: path.read_bytes() for path in (study.folder / "pages").glob("*")}
+    make_study(study.folder, STUDY.replace("seed: 3", "seed: 3\naddress: https://example.org/shop/"))
+    assert {path.name: path.read_bytes() for path in (study.folder / "pages").glob("*")} == pages
+    lines = (study.folder / "taskflow.csv").read_text().splitlines()
+    assert lines == [f"https://example.org/shop/{name},1" for name in sorted(pages)]
+
+
 def test_who_failed_the_quiz_or_a_check_stopped_or_returned_the_study_is_excluded_with_the_reason(study, golden):
     one, two, three, four = study.pages
     study.give(
@@ -272,6 +280,7 @@ def test_who_chooses_as_the_minority_gets_less(study, capsys):
         ("study: lamps", "study: Lamps of ours"),
         ("bonus: 0.25", "bonuss: 0.25"),
         ("products: products.csv", "products: others.csv"),
+        ("seed: 3", "seed: 3\naddress: our server"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_the_file_of_a_study_is_named_with_its_line(study, before, after, capsys, golden):
