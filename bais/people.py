@@ -65,7 +65,7 @@ def _write_pages(folder):
     """Write the page of each participant that is not there yet; a page of other texts is left, and refused."""
     from analysis.report.participant import participant_page
     from ingest.people.key import participant_key
-    from ingest.people.sheets import ANSWERS, FORM
+    from ingest.people.sheets import ANSWERS, EXPORTS, FORM
     from ingest.people.study import STUDY_FILE, read_material
 
     material = read_material(folder / STUDY_FILE)
@@ -85,6 +85,8 @@ def _write_pages(folder):
     with writing(folder):
         for name in (PAGES, ANSWERS):
             (folder / name).mkdir(exist_ok=True)
+        if not (ignored := folder / ".gitignore").exists():  # what names people or seals their answers is not for git
+            ignored.write_text("\n".join((PAGES, TASKFLOW, ANSWERS, EXPORTS, "bonuses*.csv", "")), encoding="utf-8")
         if study.address:  # as Prolific's Taskflow takes it: where each page lies, and how many are to see it
             rows = [f"{study.address.rstrip('/')}/{path.name},1\n" for path in pages]
             (folder / TASKFLOW).write_text("".join(rows), encoding="utf-8")

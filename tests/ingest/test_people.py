@@ -111,6 +111,7 @@ def test_a_page_knows_neither_the_right_answers_nor_the_key_of_another(study):
         read_material(path / "study.yaml").fingerprint for path in (study.folder, study.folder.with_name("other"))
     ]
     assert [text.replace(*fingerprints) for text in texts] == others
+    assert set((study.folder / ".gitignore").read_text().split()) >= {"pages", "answers", "prolific*.csv"}
     assert len({own["key"] for own in study.pages}) == len({own["code"] for own in study.pages}) == 4
 
 
@@ -139,7 +140,7 @@ def test_who_failed_the_quiz_or_a_check_stopped_or_returned_the_study_is_exclude
     study.give(
         sheet_of(one, ANNA),
         sheet_of(two, BEN, ("Brite", "Pott"), ("20", "30.50")),
-        sheet_of(three, CARA, quiz="shops"),
+        sheet_of(three, CARA, quiz=("shops",)),
         sheet_of(four, DAN),
     )
     exit_code, said = study.land()
@@ -170,10 +171,10 @@ def test_who_failed_the_quiz_or_a_check_stopped_or_returned_the_study_is_exclude
     ("changed", "reason"),
     [
         ({"check": "always"}, "failed an attention check"),
-        ({"quiz": "shops", "check": "always"}, "failed the quiz"),
+        ({"quiz": ("shops",), "check": "always"}, "failed the quiz"),
         ({"pays": ("25", None)}, "stopped before the end"),
         ({"chosen": ("Lumo",), "pays": ("25",)}, "stopped before the end"),
-        ({"chosen": (), "pays": (), "quiz": "shops"}, "stopped before the end"),
+        ({"chosen": (), "pays": (), "quiz": ("shops",)}, "stopped before the end"),
     ],
     ids=str,
 )
@@ -246,7 +247,7 @@ def test_a_bonus_is_paid_for_each_choice_that_most_readers_of_the_same_texts_mad
     def bonuses(failing=None):
         # in A both choose alike; in B they differ on the second pair, so that both products are the majority's
         chosen = {in_a[0]: "Kett", in_a[1]: "Kett", in_b[0]: "Kett", in_b[1]: "Pott"}
-        quiz = {n: "shops" if n == failing else "products" for n in chosen}
+        quiz = {n: ("shops" if n == failing else "products",) for n in chosen}
         sheets = [sheet_of(study.pages[n], rows[n][0], ("Lumo", second), quiz=quiz[n]) for n, second in chosen.items()]
         study.give(*sheets, rows=rows)
         capsys.readouterr()

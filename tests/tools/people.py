@@ -50,14 +50,14 @@ def own_of(page: Path):
     return json.loads(re.search(r'<script type="application/json" id="own">(.*?)</script>', text)[1])
 
 
-def sheet_of(own, participant, chosen=("Lumo", "Kett"), pays=("25", "36"), quiz="products", check="never"):
+def sheet_of(own, participant, chosen=("Lumo", "Kett"), pays=("25", "36"), quiz=("products",), check="never"):
     """Return a sheet of answers with its seal, which is made here in the way that FIPS 198 has it."""
     named = {name: own[name] for name in ("form", "study", "material", "code")}
     choices = [
         {"pair": place, "chosen": product, "pays": paid}
         for place, (product, paid) in enumerate(zip(chosen, pays, strict=True))
     ]
-    content = {**named, "quiz": [quiz], "checks": [{"check": 0, "answer": check}], "choices": choices}
+    content = {**named, "quiz": list(quiz), "checks": [{"check": 0, "answer": check}], "choices": choices}
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     seal = hmac.new(own["key"].encode(), text.encode(), hashlib.sha256).hexdigest()
     return {**content, "participant": participant, "seal": seal}
