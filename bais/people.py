@@ -42,7 +42,10 @@ def sentences_on_people(warehouse) -> dict[str, str]:
 
 
 @click.command()
-@click.argument("action", metavar="ACTION", type=click.Choice(("example", "new", "bonuses")), help="what to do")
+@click.argument(
+    "action", metavar="ACTION", type=click.Choice(("example", "new", "bonuses")),
+    help="example: write a study to fill in; new: write a page for each participant; bonuses: print whom to pay what",
+)  # fmt: skip
 @click.argument("folder", metavar="FOLDER", type=PATH, help="the folder of the study, with study.yaml")
 def people(action: str, folder: Path) -> None:
     """Write an example to fill in, write one page for each participant, or print whom to pay how large a bonus."""

@@ -58,6 +58,10 @@ COMMANDS = {
         "--model": "text",
         "--max-cost": "amount",
     },
+    "people": {
+        "ACTION": "example|new|bonuses, required",
+        "FOLDER": "path, required",
+    },
     "run": {
         "EXPERIMENT": "text, required",
         "--runs": "int of at least 1, required",
