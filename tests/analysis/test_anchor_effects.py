@@ -1,10 +1,12 @@
 """Document D's tables: what missing targets and equal scores do, and every figure of the recorded files."""
 
+import itertools
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from analysis.papers.anchor_effects import MEASURED, SPECIFICATIONS, measured_rows
 from analysis.papers.attribution import TARGETS
@@ -21,7 +23,10 @@ LLMS = [
 REGIMES = {"S": "standard", "D": "different_anchors"}
 
 
-def cell(variation, direction, scores, banzhaf_anchor=0.0, shapley_anchor=None, aligned=None, aligned_banzhaf=None):
+def cell(
+    variation, direction, scores, banzhaf_anchor=0.0, shapley_anchor=None, aligned=None, aligned_banzhaf=None,
+    without_anchor=None, aligned_without_anchor=None,
+):  # fmt: skip
     return pd.DataFrame(
         {
             "study": "s", "scoring_set": "m", "scoring": "m", "llm": "v/m", "variation": variation,
@@ -29,7 +34,8 @@ def cell(variation, direction, scores, banzhaf_anchor=0.0, shapley_anchor=None, 
             "anchor": {"low": 10.0, "high": 65.0}[direction], "target": TARGETS, "log_probability": scores,
             "banzhaf_anchor": banzhaf_anchor, "shapley_anchor": shapley_anchor,
             "anchor_regime": REGIMES.get(variation[3:]), "aligned_log_probability": aligned,
-            "aligned_banzhaf_anchor": aligned_banzhaf,
+            "aligned_banzhaf_anchor": aligned_banzhaf, "log_probability_without_anchor": without_anchor,
+            "aligned_log_probability_without_anchor": aligned_without_anchor,
         }
     )  # fmt: skip
 
@@ -122,8 +128,9 @@ def test_where_all_coalitions_are_known_shapley_values_decide_and_else_none_do()
     assert scores.loc["published", "abss"] == pytest.approx(scores.loc["published", "abss"])
 
 
-def test_v0_has_rows_and_stays_out_of_means():
-    cells = [
+def of_five_variations():
+    """Two variations of one question, one of each of two others, and V0."""
+    return [
         cell(variation, direction, noise(seed), noise(seed + 50))
         for seed, (variation, direction) in enumerate(
             (variation, direction)
@@ -131,15 +138,77 @@ def test_v0_has_rows_and_stays_out_of_means():
             for direction in ("low", "high")
         )
     ]
-    tables = rows_of(*cells)
+
+
+def test_v0_has_rows_and_means_are_told_without_it_and_with_it():
+    tables = rows_of(*of_five_variations())
     effects = tables["anchor_effects"].query("specification == 'published'").set_index("variation")["delta_ev"]
-    mean = means_of(tables).query("specification == 'published' and metric == 'delta_ev'").iloc[0]
-    assert mean["estimate"] == pytest.approx(
-        np.mean([effects[["V1-S", "V1-D"]].mean(), effects["V2-S"], effects["V3-S"]])
-    )
-    assert (mean["n_questions"], mean["n_variations"], mean["df"]) == (3, 4, 2)
+    means = tables["anchor_sensitivities"].query("specification == 'published' and metric == 'delta_ev'")
+    without, with_v0 = (means[means["has_v0"] == has_v0].iloc[0] for has_v0 in (False, True))
+    of_questions = [effects[["V1-S", "V1-D"]].mean(), effects["V2-S"], effects["V3-S"]]
+    assert without["estimate"] == pytest.approx(np.mean(of_questions))
+    assert (without["n_questions"], without["n_variations"], without["df"]) == (3, 4, 2)
+    assert with_v0["estimate"] == pytest.approx(np.mean([*of_questions, effects["V0"]]))
+    assert (with_v0["n_questions"], with_v0["n_variations"], with_v0["df"]) == (4, 5, 3)
     in_means = tables["sensitivity_scores"].query("specification == 'published'").set_index("variation")["is_in_means"]
     assert in_means.to_dict() == {"V0": False, "V1-S": True, "V1-D": True, "V2-S": True, "V3-S": True}
+
+
+def test_an_llm_that_was_not_asked_v0_has_no_means_with_it():
+    without_v0 = [rows.assign(scoring_set="n", scoring="n", llm="v/n") for rows in of_five_variations()[2:]]
+    tables = rows_of(*of_five_variations(), *without_v0)
+    found = tables["anchor_sensitivities"].groupby("has_v0")["llm"].agg(set).to_dict()
+    assert found == {False: {"v/m", "v/n"}, True: {"v/m"}}
+    trends = tables["sensitivity_trends"].query("metric == 'abss'").groupby("has_v0")["n_llms_left_out"].agg(set)
+    assert trends.to_dict() == {False: {2}, True: {1}}
+
+
+def test_a_prompt_without_its_number_has_one_expected_answer_by_each_rule_and_no_effect():
+    published, aligned = noise(5), noise(6)
+    both = {"without_anchor": published, "aligned": noise(7), "aligned_without_anchor": aligned}
+    tables = rows_of(cell("V1-S", "low", noise(1), **both), cell("V1-S", "high", noise(2), **both))
+    found = tables["soft_expectations"].query("anchor_direction == 'none'").set_index("specification")
+    assert found["anchor"].isna().all()
+    for specification, scores in (("published", published), ("recommended", published), ("aligned", aligned)):
+        expected = (TARGETS * np.exp(scores)).sum() / np.exp(scores).sum()
+        assert found.loc[specification, "soft_ev"] == pytest.approx(expected, abs=1e-9)
+    assert len(found) == 3
+    plain = rows_of(cell("V1-S", "low", noise(1)), cell("V1-S", "high", noise(2)))
+    assert set(plain["soft_expectations"]["anchor_direction"]) == {"low", "high"}
+    effects = "specification == 'published'"
+    assert (
+        tables["anchor_effects"].query(effects)["delta_ev"].item()
+        == plain["anchor_effects"].query(effects)["delta_ev"].item()
+    )
+
+
+def test_three_specifications_of_the_score_by_hand():
+    """Under the low anchor all answers are alike; under the high one 100 % is as likely as all 101 were together.
+
+    The expected answer moves from 50 to (0 + ... + 99 + 101 * 100) / 201. Published: one of 101 differences is not 0,
+    so that t is -1 and the rank sum of the negative ones 0 where 50.5 +- 50.5 is expected, and each flip is as far.
+    Corrected: the ten blocks of ten fall and the last target rises, so that of 2,048 flips 4 are as far, those in which
+    the ten keep together. Contributions differ by 1 (Banzhaf, all but exactly, and so in all 101) and by 2 (Shapley).
+    """
+    high = np.append(np.zeros(100), np.log(101))
+    banzhaf = 1 + 1e-6 * (-1.0) ** TARGETS
+    tables = rows_of(
+        cell("V1-S", "low", np.zeros(101), 0.0, 0.0), cell("V1-S", "high", high, banzhaf, 2.0 * np.ones(101))
+    )
+    found = tables["sensitivity_scores"].set_index("specification")["abss"]
+    behaviour = (99 * 100 / 2 + 101 * 100) / 201 / 100 - 0.5
+
+    def weight(p):
+        return -np.log10(p) / 3
+
+    t, rank_sum = 2 * stats.t.sf(1, 100), 2 * stats.norm.sf(1)
+    robustness = 0.5 + 0.5 * (weight(rank_sum) + 0) / 2
+    assert found["published"] == pytest.approx(robustness * (behaviour * weight(t) + np.tanh(1)), abs=1e-6)
+    flips = weight(4 / 2048)
+    robustness = 0.5 + 0.5 * flips
+    corrected = robustness * (behaviour * flips + np.tanh(1)) + 0.15
+    assert found["normalised_blocks_of_ten"] == pytest.approx(corrected, abs=1e-6)
+    assert found["recommended"] == pytest.approx(robustness * (behaviour * flips + np.tanh(2)) + 0.15, abs=1e-9)
 
 
 def test_without_scores_there_are_tables_without_rows():
@@ -169,12 +238,13 @@ def read_scores(file):
             "target": read["TargetInt"], "log_probability": read["LogProbFullPrompt"],
             "banzhaf_anchor": read["Shapley_anchor"], "shapley_anchor": None, "anchor_regime": regime,
             "aligned_log_probability": np.nan, "aligned_banzhaf_anchor": np.nan,
+            "log_probability_without_anchor": np.nan, "aligned_log_probability_without_anchor": np.nan,
         }
     )[~is_v0 | (regime == "standard")]  # fmt: skip
 
 
 def means_of(tables):
-    return tables["anchor_sensitivities"].query("comparison == 'anchors'")
+    return tables["anchor_sensitivities"].query("comparison == 'anchors' and has_v0 == False")
 
 
 def of(tables, part, specification):
@@ -195,6 +265,29 @@ def test_the_mean_abss_with_t_on_normalised_scores(recorded):
     assert scores.groupby("llm")["abss"].mean()[LLMS].tolist() == pytest.approx(expected, abs=5e-7)
 
 
+def test_the_corrected_abss_is_that_of_its_formula(recorded):
+    """Document D's formula with the p values of all 2^11 flips of normalised differences, written out once more."""
+
+    def flips_p(differences):
+        sums = np.add.reduceat(differences, range(0, 101, 10))
+        means = np.abs(np.array(list(itertools.product((-1, 1), repeat=11))) @ sums)
+        return (means >= abs(sums.sum()) - 1e-9).mean()
+
+    for file in sorted(SCORES.glob("*_standard.csv")):
+        read = read_scores(file).query("variation == 'V3-S'").sort_values(["anchor", "target"])
+        scores, banzhaf = (read[name].to_numpy(float).reshape(2, 101) for name in ("log_probability", "banzhaf_anchor"))
+        p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        behaviour, attribution = (p[1] - p[0]) @ TARGETS / 100, np.tanh((banzhaf[1] - banzhaf[0]).mean())
+        weights = [min(1, -np.log10(flips_p(of)) / 3) for of in (np.log(p[1] / p[0]), banzhaf[1] - banzhaf[0])]
+        expected = (0.5 + 0.5 * weights[0]) * (behaviour * weights[0] + attribution * weights[1])
+        expected += 0.15 * np.sign(behaviour * attribution) * (min(weights) > 0.2)
+        llm = read["llm"].iloc[0]
+        of_llm = of(recorded, "sensitivity_scores", "normalised_blocks_of_ten").query(
+            f"llm == '{llm}' and variation == 'V3-S'"
+        )
+        assert of_llm["abss"].item() == pytest.approx(expected, abs=1e-9), llm
+
+
 def test_soft_expectations_of_gemma_s_first_question(recorded):
     rows = of(recorded, "soft_expectations", "published").query("llm == 'google_gemma-2b' and variation == 'V1-S'")
     found = rows.set_index("anchor_direction")[["soft_ev", "band_low", "band_high"]]
@@ -208,7 +301,7 @@ def test_soft_expectations_of_gemma_s_first_question(recorded):
     [
         ("published", "p_t", 44), ("published", "p_wilcoxon", 44), ("published", "p_permutation", 43),
         ("normalised_t", "p_t", 43), ("normalised", "p_t", 43), ("blocks_of_ten", "p_permutation", 19),
-        ("blocks_of_twenty", "p_permutation", 5), ("recommended", "p_permutation", 15),
+        ("blocks_of_twenty", "p_permutation", 5), ("normalised_blocks_of_ten", "p_permutation", 15), ("recommended", "p_permutation", 15),
         ("normalised_blocks_of_twenty", "p_permutation", 4),
     ],
 )  # fmt: skip

@@ -56,20 +56,33 @@ ROWS = {
         contrast("v/a", None, "abss", 0.1, 0.2),
         contrast("v/b", None, "abss", -0.2, -0.1),
     ],
+    "means": [
+        {**mean("v/a", 10.0, 4.0, 16.0), "has_v0": True, "specification": "published"},
+        {**mean("v/b", 2.0, -1.0, 5.0), "has_v0": True, "specification": "published"},
+        {**mean("v/a", 9.0, 4.0, 14.0), "has_v0": False, "specification": "published"},
+        {**mean("v/a", 0.5, 0.3, 0.7), "metric": "abss", "has_v0": False, "specification": "normalised_blocks_of_ten"},
+        {**mean("v/b", 0.1, -0.1, 0.3), "metric": "abss", "has_v0": False, "specification": "normalised_blocks_of_ten"},
+        {**mean("v/a", 0.4, 0.2, 0.6), "metric": "abss", "has_v0": False, "specification": "recommended"},
+        {**mean("v/b", None, None, None), "metric": "abss", "has_v0": False, "specification": "recommended"},
+    ],
+    "removals": [{"n": 8, "n_between": 5, "moved_by_low": 12.3, "moved_by_high": 4.5}],
     "trends": [{"slope": 0.2, "low": 0.1, "high": 0.3, "n_llms": 3}],
 }
 NOTHING = {name: [] for name in ROWS}
 
 
 def test_each_sentence_says_what_its_rows_hold(golden):
-    means, effects, calls, pairs, regimes, trend = sentences(ROWS)
+    means, with_v0, removal, effects, calls, pairs, corrected, regimes, trend = sentences(ROWS)
     assert "1 of 2" in means
     golden(means)
+    golden(with_v0, "v/a 10.0", "v/b 2.0")
+    golden(removal)
     for n_cases in ("6 of 8", "all 8", "2 of 8", "1 of 8"):
         assert n_cases in effects
     golden(effects)
     golden(calls)
     golden(pairs)
+    golden(corrected, "0.50 (0.30 to 0.70)", "0.40 (0.20 to 0.60)")
     golden(regimes)
     golden(trend, "0.10 to 0.30")
 
@@ -83,7 +96,7 @@ def test_what_has_no_number_is_not_said():
             mean("v/a", None, None, None),
             *(contrast("v/a", other, "abss", None, None) for other in ("v/b", None)),
         ],
-        "trends": [{"low": None}],
+        "means": [], "removals": [], "trends": [{"low": None}],
     }
     assert sentences(unknown) == []
 
