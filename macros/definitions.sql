@@ -96,9 +96,3 @@ end
 {% macro question_keys() %}
     {{ return(['study', 'paradigm', 'domain', 'goal', 'measure', 'instrument', 'arm', 'arm_b']) }}
 {% endmacro %}
-
-
-{# The fields of a prompt whose answers are scored, which its sets of fields are made of. #}
-{% macro fields_of_prompt() %}
-    {{ return(['scene', 'comparative', 'absolute', 'anchor']) }}
-{% endmacro %}

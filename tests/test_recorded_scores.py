@@ -35,6 +35,7 @@ FILES = {
     "tiiuae/falcon-rw-1b": "tiiuae_falcon-rw-1b",
 }
 TARGETS = np.arange(101)
+FIELDS = ("scene", "comparative", "absolute", "anchor")
 ABSS = {
     "google/gemma-2b": 0.983149245261558,
     "microsoft/phi-2": 0.589393057339579,
@@ -47,10 +48,10 @@ MEANS = """
 select llm, avg(abss) from papers.sensitivity_scores
 where specification = 'published' and variation <> 'V0' group by llm
 """
-BESIDE_CALLS = ("expectations", "sensitivities", *SAID)
+BESIDE_CALLS = ("expectations", "sensitivities", "distributions", "curves", *SAID)
 OF_SCORES = {
     "anchor_calls", "anchor_effects", "soft_expectations", "sensitivity_scores", "anchor_sensitivities",
-    "sensitivity_trends",
+    "sensitivity_trends", "attributions", "attribution_distributions",
 }  # fmt: skip
 QUERIES = {name: queries(OF_SCORES)[name] for name in BESIDE_CALLS}
 
@@ -95,7 +96,8 @@ def test_every_specification_has_66_rows_and_v0_is_read_once(scored):
 def test_the_headline_is_the_difference_of_expectations_over_five_questions(scored):
     rows = scored.query(
         "select llm, round(estimate, 1), round((high - low) / 2, 1), df from papers.anchor_sensitivities "
-        "where comparison = 'anchors' and specification = 'recommended' and metric = 'delta_ev' order by llm"
+        "where comparison = 'anchors' and specification = 'recommended' and metric = 'delta_ev' and not has_v0 "
+        "order by llm"
     )
     assert rows == [
         ("EleutherAI/gpt-neo-125M", 7.4, 2.8, 4), ("google/gemma-2b", 24.3, 12.2, 4),
@@ -127,7 +129,8 @@ def v0_of(name):
 def test_of_fifteen_pairs_of_llms_nine_differ_in_the_abss(scored):
     rows = scored.query(
         "select llm, llm_b, round(estimate, 6), low > 0, df from papers.anchor_sensitivities "
-        "where comparison = 'llms' and metric = 'abss' and specification = 'published' and estimate > 0 order by all"
+        "where comparison = 'llms' and metric = 'abss' and specification = 'published' and not has_v0 "
+        "and estimate > 0 order by all"
     )
     assert len(rows) == 15
     for llm, other, estimate, _, df in rows:
@@ -143,9 +146,74 @@ def test_six_llms_show_no_trend_with_size(scored):
     rows = scored.query(
         "select n_llms, n_llms_left_out, slope between low and high, low < 0 and high > 0, "
         "round(least_p_rank * 360, 9) from papers.sensitivity_trends "
-        "where metric = 'abss' and specification = 'published'"
+        "where metric = 'abss' and specification = 'published' and not has_v0"
     )
     assert rows == [(6, 0, True, True, 1)]
+
+
+# of document D's repository, Data/ABSS/bss_per_variation.csv: what its figure 21 draws
+FIGURE_21 = {
+    ("openai/gpt2", "V0"): 0.13052669412631446, ("google/gemma-2b", "V5-S"): 1.4436935547317773,
+    ("meta-llama/Llama-2-7b-hf", "V4-D"): -0.05635698075711333, ("tiiuae/falcon-rw-1b", "V3-S"): 0.688267650741578,
+    ("microsoft/phi-2", "V2-D"): 0.015964810441356142, ("EleutherAI/gpt-neo-125M", "V0"): -0.38174567841131746,
+}  # fmt: skip
+
+
+def test_the_score_of_each_question_is_what_figure_21_draws(scored):
+    query = "select llm, variation, abss from papers.sensitivity_scores where specification = 'published'"
+    found = {(llm, variation): abss for llm, variation, abss in scored.query(query)}
+    assert len(found) == 66
+    assert {key: found[key] for key in FIGURE_21} == pytest.approx(FIGURE_21, abs=1e-9)
+
+
+def test_what_the_anchor_adds_to_gpt_2_s_answers_to_v0_is_what_figure_1_draws(scored):
+    """Mean and SD as document D's repository has them in Data/Stats/anchoring_gpt2_statistical_summary_standard.csv."""
+    rows = scored.query(
+        "select anchor, mean, sd from papers.attribution_distributions where field = 'anchor' "
+        "and specification = 'published' and llm = 'openai/gpt2' and variation = 'V0' order by anchor"
+    )
+    expected = [(10, -0.4348743645714061, 0.2865043303478558), (65, -0.1929832572246542, 0.3400597203849253)]
+    assert [tuple(row) for row in rows] == [pytest.approx(of, abs=1e-7) for of in expected]
+
+
+@cache
+def contributions(llm, variation, anchor):
+    """What each field adds to each target, as the recorded file has it."""
+    question, _, anchors = variation[1:].partition("-")
+    name = f"anchoring_{FILES[llm]}_results_{'different_anchors' if anchors == 'D' else 'standard'}.csv"
+    with (SCORES / name).open(encoding="utf-8", newline="") as lines:
+        rows = [
+            row for row in csv.DictReader(lines) if (row["VariationID"], float(row["Anchor"])) == (question, anchor)
+        ]
+    rows.sort(key=lambda row: int(row["TargetInt"]))
+    return {field: np.array([float(row[f"Shapley_{field}"]) for row in rows]) for field in FIELDS}
+
+
+def test_distributions_of_contributions_are_those_that_numpy_gives(scored):
+    statistics = "mean, sd, minimum, lower_whisker, lower_quartile, median, upper_quartile, upper_whisker, maximum"
+    rows = scored.query(
+        f"select llm, variation, anchor, field, n_targets, {statistics} from papers.attribution_distributions "
+        "where specification = 'published'"
+    )
+    assert len(rows) == 132 * len(FIELDS)
+    for llm, variation, anchor, field, n_targets, *found in rows:
+        values = contributions(llm, variation, anchor)[field]
+        low, middle, high = np.percentile(values, [25, 50, 75])
+        reach = 1.5 * (high - low)
+        inside = values[(values >= low - reach) & (values <= high + reach)]
+        expected = [values.mean(), values.std(ddof=1), values.min(), inside.min(), low, middle, high, inside.max()]
+        assert n_targets == len(values) == 101
+        assert found == pytest.approx([*expected, values.max()], abs=1e-9), (llm, variation, anchor, field)
+
+
+def test_each_contribution_is_there_by_field_and_target_and_no_recorded_one_is_a_shapley_value(scored):
+    counts = "select count(*), count(banzhaf), count(shapley), any_value(reason) from papers.attributions"
+    assert scored.query(counts) == [(14_544 // 12 * 11 * 4, 14_544 // 12 * 11 * 4, 0, "not_recoverable")]
+    rows = scored.query(
+        "select target, banzhaf from papers.attributions where llm = 'google/gemma-2b' and variation = 'V3-D' "
+        "and anchor = 80 and field = 'comparative' order by target"
+    )
+    assert [value for _, value in rows] == contributions("google/gemma-2b", "V3-D", 80)["comparative"].tolist()
 
 
 def test_one_call_stands_under_every_specification(scored):
@@ -161,8 +229,8 @@ def test_the_rows_of_each_finding_are_there_and_its_sentences_say_their_numbers(
     assert counts == {
         name: (n, n)
         for name, n in {
-            "expectations": 132, "sensitivities": 132, "calls": 73, "effects": 3, "contrasts": 2 * (6 + 15 + 6),
-            "trends": 1,
+            "expectations": 132, "sensitivities": 3 * 66, "calls": 73, "effects": 3, "contrasts": 2 * (6 + 15 + 6),
+            "trends": 1, "means": 2 * 2 * 3 * 6, "removals": 0, "distributions": 132 * 4, "curves": 132 * 11,
         }.items()
     }  # fmt: skip
     names = {name: [of[0] for of in scored.query(f"describe {QUERIES[name]}")] for name in SAID}
@@ -171,6 +239,8 @@ def test_the_rows_of_each_finding_are_there_and_its_sentences_say_their_numbers(
     for part in (
         "In 64 of 66 cases", "in 44 of 66 (p below .05)", "in 19 of 66 if blocks", "in 15 of 66 if probabilities",
         "google/gemma-2b by 24.3 points (12.1 to 36.4)", "over 5 questions",
+        "With it they are: meta-llama/Llama-2-7b-hf 29.2",
+        "the sensitivity score is google/gemma-2b 0.44 (0.24 to 0.64)",
         "tells 9 of 15 pairs of LLMs apart, the move of the expected answer 6 of 15",
         "meta-llama/Llama-2-7b-hf; google/gemma-2b and microsoft/phi-2;", "microsoft/phi-2 and openai/gpt2;",
         "clearly less or more in none of 6 LLMs", "clearly lower in openai/gpt2 and microsoft/phi-2",
@@ -321,55 +391,54 @@ def test_four_ends_of_ranges_in_the_text_differ_from_what_it_names_and_no_other_
 # each sentence of document D: does it recompute by the paper's own method, and does it hold as we recommend
 SENTENCES = {
     ("yes", "holds"): """
-        D-S0-robust/gemma-2b D-S0-robust/phi-2 D-S4.1-Llama-2-7b-hf-behaviour-strong/direction
+        D-S0-robust/Llama-2-7b-hf D-S0-robust/gemma-2b D-S0-robust/phi-2 D-S1-reweighting
+        D-S4.1-Llama-2-7b-hf-attribution-strong/direction D-S4.1-Llama-2-7b-hf-behaviour-strong/direction
         D-S4.1-Llama-2-7b-hf-reversals/direction D-S4.2-falcon-rw-1b-V0/robustness
-        D-S4.2-falcon-rw-1b-behaviour-strong/direction D-S4.3-gemma-2b-behaviour-strong/direction
-        D-S4.4-gpt-neo-125M-behaviour-strong/direction D-S4.5-gpt2-V0/robustness
+        D-S4.2-falcon-rw-1b-behaviour-strong/direction D-S4.3-gemma-2b-attribution-large
+        D-S4.3-gemma-2b-attribution-strong/direction D-S4.3-gemma-2b-attribution-strong/stars
+        D-S4.3-gemma-2b-behaviour-strong/direction D-S4.4-gpt-neo-125M-attribution-strong/direction
+        D-S4.4-gpt-neo-125M-behaviour-strong/direction D-S4.4-gpt-neo-125M-only-two-positive/direction
+        D-S4.5-gpt2-V0/robustness D-S4.5-gpt2-attribution-strong/direction
         D-S4.5-gpt2-behaviour-strong/direction D-S4.6-phi-2-V4-D/robustness
-        D-S4.6-phi-2-behaviour-strong/direction D-S4.6-phi-2-positive/direction
-        D-S4.7-Llama-2-7b-hf-kept-behaviour/stars D-S4.7-gemma-2b-kept-behaviour/direction
-        D-S4.7-gpt2-kept-behaviour/direction D-S4.7-phi-2-kept-behaviour/direction
+        D-S4.6-phi-2-attribution-strong/direction D-S4.6-phi-2-behaviour-strong/direction
+        D-S4.6-phi-2-positive/direction D-S4.7-Llama-2-7b-hf-kept-behaviour/stars
+        D-S4.7-Llama-2-7b-hf-mixed/different D-S4.7-Llama-2-7b-hf-mixed/standard
+        D-S4.7-falcon-rw-1b-mixed/negative D-S4.7-falcon-rw-1b-mixed/positive
+        D-S4.7-gemma-2b-kept-behaviour/direction D-S4.7-gemma-2b-one-exception/direction
+        D-S4.7-gemma-2b-one-exception/stars D-S4.7-gpt-neo-125M-negative/different
+        D-S4.7-gpt-neo-125M-negative/standard D-S4.7-gpt2-inversions/direction
+        D-S4.7-gpt2-kept-behaviour/direction D-S4.7-gpt2-standard-attribution/direction
+        D-S4.7-phi-2-kept-behaviour/direction D-S4.7-phi-2-one-exception/direction
         D-S4.7-transferred/Llama-2-7b-hf D-S4.7-transferred/falcon-rw-1b D-S4.7-transferred/gemma-2b
         D-S4.7-transferred/gpt-neo-125M D-S4.7-transferred/gpt2 D-S4.7-transferred/phi-2
-        D-S4.8-Llama-2-7b-hf-gpt-neo-125M D-S4.8-falcon-rw-1b-gpt-neo-125M D-S4.8-gemma-2b-falcon-rw-1b
-        D-S4.8-gemma-2b-gpt-neo-125M D-S4.8-gemma-2b-gpt2 D-S4.8-gpt-neo-125M-negative D-S4.8-gpt2-gpt-neo-125M
-        D-S4.8-phi-2-falcon-rw-1b D-S4.8-phi-2-gpt-neo-125M D-S4.8-phi-2-gpt2 D-S4.8-positive/gemma-2b
-        D-S4.8-positive/phi-2 D-S6-robust/gemma-2b D-S6-robust/phi-2
+        D-S4.8-Llama-2-7b-hf-falcon-rw-1b D-S4.8-Llama-2-7b-hf-gpt-neo-125M D-S4.8-Llama-2-7b-hf-gpt2
+        D-S4.8-falcon-rw-1b-gpt-neo-125M D-S4.8-gemma-2b-falcon-rw-1b D-S4.8-gemma-2b-gpt-neo-125M
+        D-S4.8-gemma-2b-gpt2 D-S4.8-gpt-neo-125M-negative D-S4.8-gpt2-gpt-neo-125M D-S4.8-phi-2-falcon-rw-1b
+        D-S4.8-phi-2-gpt-neo-125M D-S4.8-phi-2-gpt2 D-S4.8-positive/Llama-2-7b-hf D-S4.8-positive/gemma-2b
+        D-S4.8-positive/phi-2 D-S6-attribution D-S6-robust/Llama-2-7b-hf D-S6-robust/gemma-2b D-S6-robust/phi-2
     """,
     ("yes", "weaker"): """
-        D-S0-robust/Llama-2-7b-hf D-S4.1-Llama-2-7b-hf-behaviour-strong/permutation
+        D-S4.1-Llama-2-7b-hf-attribution-strong/stars D-S4.1-Llama-2-7b-hf-behaviour-strong/permutation
         D-S4.1-Llama-2-7b-hf-behaviour-strong/stars D-S4.1-Llama-2-7b-hf-behaviour-strong/wilcoxon
         D-S4.2-falcon-rw-1b-behaviour-strong/permutation D-S4.2-falcon-rw-1b-behaviour-strong/stars
         D-S4.2-falcon-rw-1b-behaviour-strong/wilcoxon D-S4.3-gemma-2b-behaviour-strong/permutation
         D-S4.3-gemma-2b-behaviour-strong/stars D-S4.3-gemma-2b-behaviour-strong/wilcoxon
-        D-S4.4-gpt-neo-125M-behaviour-strong/permutation D-S4.4-gpt-neo-125M-behaviour-strong/stars
-        D-S4.4-gpt-neo-125M-behaviour-strong/wilcoxon D-S4.5-gpt2-behaviour-strong/permutation
+        D-S4.4-gpt-neo-125M-attribution-strong/stars D-S4.4-gpt-neo-125M-behaviour-strong/permutation
+        D-S4.4-gpt-neo-125M-behaviour-strong/stars D-S4.4-gpt-neo-125M-behaviour-strong/wilcoxon
+        D-S4.5-gpt2-attribution-strong/stars D-S4.5-gpt2-behaviour-strong/permutation
         D-S4.5-gpt2-behaviour-strong/stars D-S4.5-gpt2-behaviour-strong/wilcoxon
-        D-S4.6-phi-2-behaviour-strong/permutation D-S4.6-phi-2-behaviour-strong/stars
-        D-S4.6-phi-2-behaviour-strong/wilcoxon D-S4.7-falcon-rw-1b-reliable/standard
-        D-S4.7-gpt-neo-125M-robust/different D-S4.7-gpt-neo-125M-robust/standard
-        D-S4.8-Llama-2-7b-hf-falcon-rw-1b D-S4.8-Llama-2-7b-hf-gpt2 D-S4.8-gemma-2b-Llama-2-7b-hf
-        D-S4.8-gemma-2b-phi-2 D-S4.8-gpt2-falcon-rw-1b D-S4.8-phi-2-Llama-2-7b-hf D-S4.8-positive/Llama-2-7b-hf
-        D-S6-robust/Llama-2-7b-hf
+        D-S4.6-phi-2-attribution-strong/stars D-S4.6-phi-2-behaviour-strong/permutation
+        D-S4.6-phi-2-behaviour-strong/stars D-S4.6-phi-2-behaviour-strong/wilcoxon
+        D-S4.7-falcon-rw-1b-reliable/standard D-S4.7-gpt-neo-125M-robust/different
+        D-S4.7-gpt-neo-125M-robust/standard D-S4.7-gpt2-inversions/stars D-S4.7-gpt2-standard-attribution/stars
+        D-S4.8-gemma-2b-Llama-2-7b-hf D-S4.8-gemma-2b-phi-2 D-S4.8-phi-2-Llama-2-7b-hf
+    """,
+    ("yes", "other_way"): """
+        D-S4.8-gpt2-falcon-rw-1b
     """,
     ("yes", "contradicted"): """
         D-S4.1-Llama-2-7b-hf-reversals/stars D-S4.1-Llama-2-7b-hf-strongest/by_stars
-        D-S4.2-falcon-rw-1b-strongest/by_stars
-    """,
-    ("yes", None): """
-        D-S1-reweighting D-S4.1-Llama-2-7b-hf-attribution-strong/direction
-        D-S4.1-Llama-2-7b-hf-attribution-strong/stars D-S4.3-gemma-2b-attribution-large
-        D-S4.3-gemma-2b-attribution-strong/direction D-S4.3-gemma-2b-attribution-strong/stars
-        D-S4.4-gpt-neo-125M-attribution-strong/direction D-S4.4-gpt-neo-125M-attribution-strong/stars
-        D-S4.4-gpt-neo-125M-only-two-positive/direction D-S4.5-gpt2-attribution-strong/direction
-        D-S4.5-gpt2-attribution-strong/stars D-S4.6-phi-2-attribution-strong/direction
-        D-S4.6-phi-2-attribution-strong/stars D-S4.7-Llama-2-7b-hf-mixed/different
-        D-S4.7-Llama-2-7b-hf-mixed/standard D-S4.7-falcon-rw-1b-mixed/negative
-        D-S4.7-falcon-rw-1b-mixed/positive D-S4.7-gemma-2b-one-exception/direction
-        D-S4.7-gemma-2b-one-exception/stars D-S4.7-gpt-neo-125M-negative/different
-        D-S4.7-gpt-neo-125M-negative/standard D-S4.7-gpt2-inversions/direction D-S4.7-gpt2-inversions/stars
-        D-S4.7-gpt2-standard-attribution/direction D-S4.7-gpt2-standard-attribution/stars
-        D-S4.7-phi-2-mostly-three-stars D-S4.7-phi-2-one-exception/direction D-S6-attribution
+        D-S4.2-falcon-rw-1b-strongest/by_stars D-S4.7-phi-2-mostly-three-stars
     """,
     ("no", "holds"): """
         D-S4.7-falcon-rw-1b-reliable/different
@@ -417,8 +486,12 @@ def test_every_number_of_the_figures_of_scores_is_one_of_the_warehouse(scored):
     assert [figure.title for figure in section.figures] == [
         "In 6 of 6 LLMs the expected answer clearly moves with the anchor",
         "In 64 of 66 cases the high anchor raises the expected answer",
+        "With corrected tests 3 of 6 LLMs have a score clearly above 0",
         "The sensitivity score tells 9 of 15 pairs of LLMs apart",
         "Of 66 cases 1 is significant under every way of testing, 8 under none",
+        "In 45 of 66 cases the anchor adds more where it is high",
+        "In 7 of 132 prompts the anchor weighs most of the four fields",
+        "In 41 of 132 prompts the anchor adds most to the answers of its own ten",
     ]
     assert n_numbers > 400
     assert wrong == []

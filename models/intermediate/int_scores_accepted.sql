@@ -60,10 +60,14 @@ select
     directed.target,
     directed.log_probability,
     directed.log_probability_without_anchor,
-    {% for field in fields_of_prompt() -%}
-        directed.banzhaf_{{ field }},
-        directed.shapley_{{ field }},
-    {% endfor -%}
+    directed.banzhaf_scene,
+    directed.banzhaf_comparative,
+    directed.banzhaf_absolute,
+    directed.banzhaf_anchor,
+    directed.shapley_scene,
+    directed.shapley_comparative,
+    directed.shapley_absolute,
+    directed.shapley_anchor,
     directed.aligned_log_probability,
     directed.aligned_log_probability_without_anchor,
     directed.aligned_banzhaf_anchor,

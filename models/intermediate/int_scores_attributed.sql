@@ -28,7 +28,7 @@ select
     max(log_probability) filter (where n_fields = 4) as log_probability,
     max(log_probability) filter (where n_fields = 3 and not has_anchor) as log_probability_without_anchor,
     count(log_probability) as n_coalitions,
-    {%- for field in fields_of_prompt() %}
+    {%- for field in ['scene', 'comparative', 'absolute', 'anchor'] %}
     case when n_coalitions = 16 then sum(if(has_{{ field }}, 1, -1) * log_probability) / 8 end as banzhaf_{{ field }},
     case
         when n_coalitions = 16

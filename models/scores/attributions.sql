@@ -5,7 +5,7 @@ with scores as (
 ),
 
 contributed as (
-    {% for field in fields_of_prompt() -%}
+    {% for field in ['scene', 'comparative', 'absolute', 'anchor'] -%}
         select
             study, scoring_set, scoring, llm, variation, question, anchor_regime, anchor_direction, anchor,
             '{{ field }}' as field,

@@ -301,7 +301,8 @@ def test_soft_expectations_of_gemma_s_first_question(recorded):
     [
         ("published", "p_t", 44), ("published", "p_wilcoxon", 44), ("published", "p_permutation", 43),
         ("normalised_t", "p_t", 43), ("normalised", "p_t", 43), ("blocks_of_ten", "p_permutation", 19),
-        ("blocks_of_twenty", "p_permutation", 5), ("normalised_blocks_of_ten", "p_permutation", 15), ("recommended", "p_permutation", 15),
+        ("blocks_of_twenty", "p_permutation", 5), ("recommended", "p_permutation", 15),
+        ("normalised_blocks_of_ten", "p_permutation", 15),
         ("normalised_blocks_of_twenty", "p_permutation", 4),
     ],
 )  # fmt: skip

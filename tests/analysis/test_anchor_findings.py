@@ -96,7 +96,9 @@ def test_what_has_no_number_is_not_said():
             mean("v/a", None, None, None),
             *(contrast("v/a", other, "abss", None, None) for other in ("v/b", None)),
         ],
-        "means": [], "removals": [], "trends": [{"low": None}],
+        "means": [],
+        "removals": [],
+        "trends": [{"low": None}],
     }
     assert sentences(unknown) == []
 

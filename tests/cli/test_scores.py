@@ -2,7 +2,9 @@
 
 import contextlib
 import csv
+import itertools
 import json
+import math
 import shutil
 
 import duckdb
@@ -33,6 +35,7 @@ BUILD = (
     "--select",
     "+sensitivity_scores",
     "soft_expectations",
+    "+attribution_distributions",
     "--exclude-resource-type",
     "test",
     "unit_test",
@@ -449,6 +452,43 @@ def test_scores_are_withdrawn_by_the_batch(imported, golden):
     golden(imported.run("withdraw", "0a1b", "--why", "wrong", expect=2), "0a1b")
 
 
+def assert_contributions_are_those_of_all_sets(here):
+    """Add each field to every set of the others; Shapley values weigh a set by its size, Banzhaf values do not."""
+    fields = ("scene", "comparative", "absolute", "anchor")
+    has = ", ".join(f"has_{field}" for field in fields)
+    worth = {
+        (anchor, target, frozenset(field for field, is_there in zip(fields, there, strict=True) if is_there)): score
+        for anchor, target, score, *there in here.rows(
+            f"select anchor, target, log_probability, {has} from staging.stg_scored_prompts "
+            "join raw.target_scores using (scoring, prompt_hash) where rule = 'published'"
+        )
+    }
+    expected = {}
+    for anchor, target, field in itertools.product((10, 65), range(101), fields):
+        shapley = banzhaf = 0
+        others = [other for other in fields if other != field]
+        for size in range(len(fields)):
+            for some in map(frozenset, itertools.combinations(others, size)):
+                added = worth[anchor, target, some | {field}] - worth[anchor, target, some]
+                shapley += math.factorial(size) * math.factorial(3 - size) / math.factorial(4) * added
+                banzhaf += added / 8
+        expected[anchor, field, target] = (banzhaf, shapley)
+    found = here.rows(
+        "select anchor, field, target, banzhaf, shapley from papers.attributions where llm = 'tiny/numpy'"
+    )
+    assert len(found) == len(expected)
+    for anchor, field, target, *values in found:
+        assert values == pytest.approx(expected[anchor, field, target], abs=1e-9)
+    boxes = here.rows(
+        "select anchor, field, mean, median from papers.attribution_distributions "
+        "where llm = 'tiny/numpy' and specification = 'recommended'"
+    )
+    for anchor, field, *statistics in boxes:
+        values = [expected[anchor, field, target][1] for target in range(101)]
+        assert statistics == pytest.approx([np.mean(values), np.median(values)], abs=1e-9)
+    assert len(boxes) == 2 * len(fields)
+
+
 @pytest.mark.slow("a whole warehouse there and back")
 def test_exports_and_copies_of_the_past_take_scores_along_once(here, tmp_path, monkeypatch, warehouse_in):
     lines = lines_of("standard")
@@ -476,8 +516,10 @@ def test_exports_and_copies_of_the_past_take_scores_along_once(here, tmp_path, m
         "select llm, count(abss), any_value(reason) from papers.sensitivity_scores "
         "where specification = 'shapley' and variation = 'V1-S' group by llm order by llm"
     ) == [("openai/gpt2", 0, "not_recoverable"), ("tiny/numpy", 1, None)]
+    assert_contributions_are_those_of_all_sets(here)
     by_rule = (
-        "with whole as (select prompt_hash, anchor from staging.stg_scored_prompts where n_fields = 4) "
+        "with whole as (select distinct prompt_hash, if(has_anchor, anchor, null) as anchor "
+        "from staging.stg_scored_prompts where n_fields = 4 or (n_fields = 3 and not has_anchor)) "
         "select rule, anchor, round(sum(target * exp(log_probability)) / sum(exp(log_probability)), 9) "
         "from raw.target_scores join whole using (prompt_hash) group by rule, anchor order by all"
     )
@@ -486,7 +528,7 @@ def test_exports_and_copies_of_the_past_take_scores_along_once(here, tmp_path, m
         "where specification in ('published', 'aligned') and llm = 'tiny/numpy' order by all"
     )
     assert here.rows(published_and_aligned) == here.rows(by_rule)
-    assert len({soft_ev for *_, soft_ev in here.rows(by_rule)}) == 4
+    assert len({soft_ev for *_, soft_ev in here.rows(by_rule)}) == 6  # two anchors and none, by two rules
     here.run("export", tmp_path / "out", "--format", "csv")
     studies = (tmp_path / "out" / "studies.csv").read_text()
     assert f"anchoring-llms,computed scores and recorded scores,false,0,{808 + N_SCORED}," in studies
