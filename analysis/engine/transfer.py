@@ -128,14 +128,26 @@ def _row(one, other):
     with_noise = _stacked(moments_within(of, np.zeros((len(of), *of.shape))) for of in values)
     moments = _stacked(map(moments_within, values, noise))
     r, low, high = disattenuated_correlation(moments)
-    row["r_with_noise"] = disattenuated_correlation(with_noise)[0]
+    row |= {"r": _within_1(r), "r_with_noise": _within_1(disattenuated_correlation(with_noise)[0])}
     row |= {"sd": _sd(moments.first), "other_sd": _sd(moments.second)}
-    row |= {"r": r} | ({} if low == high else {"low": low, "high": high})
+    reason = _why_no_bounds(low, high)
+    if not reason:
+        row |= {"low": _within_1(low), "high": _within_1(high)}
     if row["n_vendors"] >= FEWEST_VENDORS:
-        by_vendor = moments.by(lambda of: vendor_means(of, vendors))
-        _, row["vendors_low"], row["vendors_high"] = disattenuated_correlation(by_vendor)
-    reason = first_reason(within_noise=np.isnan(low), zero_variance=low == high)
-    yield row | {"reason": reasons(reason, "too_few_vendors" if row["n_vendors"] < FEWEST_VENDORS else None)}
+        _, low, high = disattenuated_correlation(moments.by(lambda of: vendor_means(of, vendors)))
+        of_vendors = _why_no_bounds(low, high)
+        row |= {} if of_vendors else {"vendors_low": _within_1(low), "vendors_high": _within_1(high)}
+    else:
+        of_vendors = "too_few_vendors"
+    yield row | {"reason": reasons(*dict.fromkeys([reason, of_vendors]))}
+
+
+def _why_no_bounds(low, high):
+    return first_reason(within_noise=np.isnan(low), zero_variance=np.isclose(low, high), beyond_1=low > 1 or high < -1)
+
+
+def _within_1(value):
+    return np.clip(value, -1.0, 1.0)
 
 
 def _stacked(moments):

@@ -68,8 +68,8 @@ def disattenuated_correlation(moments, *, confidence=CONFIDENCE):
     Returns
     -------
     tuple of numpy.ndarray, shape (...)
-        Correlation and bounds, none beyond 1. NaN where a variance is not above 0; bounds are NaN as well where their
-        mean is not told from 0, since any correlation may then be compatible with the data.
+        Correlation and bounds, which may lie beyond 1. NaN where a variance is not above 0; bounds are NaN as well
+        where their mean is not told from 0, since any correlation may then be compatible with the data.
 
     References
     ----------
@@ -95,4 +95,4 @@ def disattenuated_correlation(moments, *, confidence=CONFIDENCE):
         a, b, c = mean_y**2 - squares[2], mean_x * mean_y - squares[1], mean_x**2 - squares[0]
         a = np.where(a > 0, a, np.nan)
         half = np.sqrt(np.maximum(b**2 - a * c, 0.0))
-    return tuple(np.clip(values, -1.0, 1.0) for values in (mean_x / mean_y, (b - half) / a, (b + half) / a))
+    return mean_x / mean_y, (b - half) / a, (b + half) / a
