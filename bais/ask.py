@@ -59,7 +59,10 @@ QUESTIONS = {
     "What was answered?": (
         "marts.trials", "marts.counts", "marts.conditions", "marts.outcomes", "inference.outcome_contrasts",
     ),
-    "How sure?": ("inference.intervals", "inference.contrasts", "inference.llm_contrasts", "inference.power"),
+    "How sure?": (
+        "inference.intervals", "inference.contrasts", "inference.llm_contrasts", "inference.transfer",
+        "inference.power",
+    ),
     "Who did not answer?": (
         "marts.shortfalls", "marts.attrition", "marts.quarantined_trials", "marts.post_hoc_changes",
     ),

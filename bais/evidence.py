@@ -72,6 +72,25 @@ where
     study = $study and paradigm = $paradigm and technique = 'no_technique' and llm is not distinct from $llm
     and phi_corrected is not null
 """
+# what its gains foretell of those in other places, by what leads in both
+TRANSFER = f"""
+with either_way as (
+    from inference.transfer
+    union all
+    select * replace (
+        {", ".join(f"{one}{name} as {other}{name}" for name in ("study", "paradigm", "domain", "measure")
+                   for one, other in (("", "other_"), ("other_", "")))}
+    )
+    from inference.transfer
+)
+
+select either_way.* from either_way
+left join staging.stg_paradigms as here using (study, paradigm, measure)
+left join staging.stg_paradigms as there
+    on other_study = there.study and other_paradigm = there.paradigm and other_measure = there.measure
+where is_primary and coalesce(here.is_leading, true) and coalesce(there.is_leading, true) and {OF_DOMAIN}
+order by other_study, other_paradigm, other_domain, other_measure, goal
+"""
 # In how many specifications a decision is the same, and what was turned in those in which it is another.
 SENSITIVITY = f"""
 select {KEYS}, any_value(recommended) as decision,
@@ -180,6 +199,7 @@ def evidence_on(
         n_asked={row["llm"]: row["n_asked"] for row in records(warehouse, TRIALS_ASKED, keys)},
         prompts=prompts_of(warehouse, place), changes=records(warehouse, CHANGES, keys),
         sensitivity=of_goals(SENSITIVITY, keys),
+        transfer=records(warehouse, TRANSFER, keys) if is_public(warehouse, "transfer") else [],
     )  # fmt: skip
 
 

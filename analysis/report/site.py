@@ -18,6 +18,7 @@ from analysis.report.policy import POLICY, as_text, digest, embedded
 from analysis.report.scores import sections_on_scores
 from analysis.report.studies import Study
 from analysis.report.tables import template
+from analysis.report.transfer import transfer_of
 from analysis.report.values import clean, clean_lines
 from analysis.words.claims import HOLDS
 from analysis.words.codes import GOALS
@@ -121,7 +122,7 @@ class Site:
             data=embedded(self._data(names)), places=self._shown_places(), llms=self._llms(), goals=self._goals(),
             meanings={name: goal.measures for name, goal in GOALS.items()},
             papers=claims.papers(self.claims) if "papers" in names else [],
-            verdicts=self._verdicts(), legend=LEGEND,
+            verdicts=self._verdicts(), legend=LEGEND, transfer=transfer_of(self.studies),
         )  # fmt: skip
         return "\n".join(line if line.isprintable() else _visible(line) for line in text.split("\n")) + "\n"
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from shlex import quote
 
-from analysis.words import biases, codes, shortfalls
+from analysis.words import biases, codes, shortfalls, transfer
 from analysis.words.changes import counted, sentences
 from analysis.words.codes import codes_of, has_rivals, in_ways_of_counting, in_words, listed, probability
 from analysis.words.headlines import PARTLY_SIMULATED, SIMULATED, not_ranked
@@ -194,6 +194,8 @@ class Evidence:
     sensitivity : list of dict
         Of each technique, control and goal, as of `analysis.words.codes.in_ways_of_counting`; as `others` the switch
         and what it was turned to of each other specification that decides otherwise.
+    transfer : list of dict
+        Rows of `inference.transfer`, this place first.
     goals : dict of str to Goal
         What each goal measures, those that lead first.
     prompts : dict of str to str or None
@@ -229,6 +231,7 @@ class Evidence:
     changes: list = field(default_factory=list)
     shortfalls: dict = field(default_factory=dict)
     sensitivity: list = field(default_factory=list)
+    transfer: list = field(default_factory=list)
     goals: dict = field(default_factory=lambda: codes.GOALS)
     prompts: dict = field(default_factory=dict)
     base: str | None = None
@@ -487,6 +490,7 @@ def why(evidence, goal=None):
             *_changes(evidence),
             *not_ranked(evidence.rankings),
         ],
+        "Elsewhere: ": transfer.elsewhere(evidence.transfer),
         "Next: ": [_next_step(evidence, leading, is_brief=True), *costs],
     }
     if evidence.is_simulated:

@@ -6,9 +6,9 @@
 from types import ModuleType
 from typing import NamedTuple
 
-from analysis.words import advice, biases, conclusions, legend, matrix, pages, settling, shortfalls
+from analysis.words import advice, biases, conclusions, legend, matrix, pages, settling, shortfalls, transfer
 
-MODULES = (advice, matrix, conclusions, settling, shortfalls, biases, pages)
+MODULES = (advice, matrix, conclusions, settling, shortfalls, biases, pages, transfer)
 
 
 class Meaning(NamedTuple):
@@ -154,6 +154,16 @@ MEANINGS = (
             ),
             matrix: ("ONE_MORE",),
         },
+    ),
+    Meaning(
+        "Whether a gain carries over",
+        "correlation, over techniques within LLMs, of the gains in two places, without the noise of trials",
+        "none: between −1 and 1",
+        "each pair of places alone",
+        "95 % interval of one pair; of many pairs some miss",
+        "LLMs tested are independent and like those that are not; nothing is said of other techniques",
+        "the table under “Does a gain carry over”",
+        {transfer: ("CARRIES_OVER", "TURNS_ROUND", "UNCLEAR", "CANNOT_BE_TOLD", "FOUND", "FEW_VENDORS", "WHY_NOT", "TITLES")},
     ),
     Meaning(
         "What would settle it",

@@ -1,0 +1,58 @@
+"""What the Answer page says of whether a technique's gain in one place foretells its gain in another."""
+
+from analysis.report.panels import Figure, draw_panel, figure_table, fixed, told
+from analysis.report.tables import number, text, whole
+from analysis.report.values import clean
+from analysis.words import transfer as words
+
+PLACE = ("study", "paradigm", "domain", "measure", "instrument", "arm", "arm_b")
+KEY = ("goal", *PLACE, *(f"other_{name}" for name in PLACE))
+CAPTION = (
+    "How what techniques gain in the two places correlates, over techniques within each LLM, without the noise of the "
+    "answers, with its 95 % interval. At 1 a technique that helps more in one place helps more in the other; at 0 the "
+    "one says nothing of the other. LLMs count as independent."
+)
+COLUMNS = (
+    ("places", lambda row: _places(row)),
+    ("goal", text("goal")),
+    *((head, number(column, digits=2, by=KEY)) for head, column in (("correlation", "r"), ("low", "low"), ("high", "high"))),
+    *((head, whole(column, by=KEY)) for head, column in (("LLMs", "n_llms"), ("techniques", "n_techniques"))),
+)  # fmt: skip
+
+
+def transfer_of(studies):
+    """Return what the page says of the places of its studies; None where no two share techniques.
+
+    Parameters
+    ----------
+    studies : list of Study
+
+    Returns
+    -------
+    dict or None
+        `title`, `sentences` on places that cannot be compared, and `figures`: none where all of them cannot.
+    """
+    by_study = [(study, rows) for study in studies if (rows := study.rows("transfer"))]
+    rows = [row for _, rows in by_study for row in rows]
+    return rows and {
+        "title": words.title(rows),
+        "sentences": [clean(sentence) for sentence in words.between(rows)],
+        "figures": [_figure(study, of, i) for i, (study, of) in enumerate(by_study) if any(map(words.has_bounds, of))],
+    }
+
+
+def _figure(study, rows, place):
+    shown = [row for row in rows if words.has_bounds(row)]
+    values = [
+        {"name": _places(row), "value": row["r"], "low": row["low"], "high": row["high"], "end": 1.0}
+        | {"text": f"{fixed(row['r'], 2)} ({fixed(row['low'], 2)} to {fixed(row['high'], 2)})"}
+        for row in shown
+    ]
+    label = told(study.name, "correlation of gains", [(value["name"], value["text"]) for value in values])
+    drawing = draw_panel(study, "intervals", values, label, "correlation of gains", [-1, 1.8], 0)
+    table = figure_table(study, "correlation of gains", "inference.transfer", {}, KEY, shown, COLUMNS)
+    return Figure(f"transfer-{place}", words.title(shown), clean(CAPTION), [(study.name, drawing)], [table])
+
+
+def _places(row):
+    return clean(" – ".join((words.place(row), words.place(row, "other_"))))

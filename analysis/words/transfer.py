@@ -1,0 +1,98 @@
+"""Whether what a technique gains in one place foretells what it gains in another, in words."""
+
+from analysis.words.codes import codes_of, listed
+
+CARRIES_OVER = "A technique that helps more {here} also helps more {there}: {found}."
+TURNS_ROUND = "A technique that helps more {here} helps less {there}: {found}."
+UNCLEAR = "Whether a technique that helps more {here} also helps more {there} is unclear: {found}."
+CANNOT_BE_TOLD = "Whether a gain {here} carries over {there} cannot be told: {why}."
+FOUND = (
+    "over {n_techniques} techniques within {n_llms} {noun}s, their gains correlate at {r}, without noise (95 % interval "
+    "{low} to {high}{few})"
+)
+FEW_VENDORS = "; of {n_vendors} vendors alone"
+WHY_NOT = {
+    "too_few_llms": "fewer than five {noun}s were asked in both with the same techniques",
+    "too_few_techniques": "fewer than three techniques were asked in both",
+    "within_noise": "in one of them, the gains of techniques differ by no more than noise",
+    "zero_variance": "all {noun}s vary alike",
+    "beyond_1": "gains agree more than the noise of the answers allows",
+}
+TITLES = {
+    "all": "What helps more in one place helps more in the other",
+    "some": "In some places, but not in all, what helps more in one helps more in the other",
+    "none": "No gain is shown to carry over from one place to another",
+    "untold": "Whether a gain carries over from one place to another cannot be told yet",
+}
+
+
+def place(row, prefix=""):
+    """Name a place of a row of `inference.transfer`, the other one with the prefix `other_`."""
+    name = (row[f"{prefix}domain"] or row[f"{prefix}paradigm"]).replace("_", " ")
+    return name if row["study"] == row["other_study"] else f"{name} ({row[f'{prefix}study']})"
+
+
+def has_bounds(row):
+    """Say whether the correlation of a row has an interval."""
+    return row["low"] is not None
+
+
+def title(rows):
+    """Return what rows of the table come to, as a title."""
+    shown = [row["low"] > 0 for row in rows if has_bounds(row)]
+    return TITLES["untold" if not shown else "all" if all(shown) else "some" if any(shown) else "none"]
+
+
+def elsewhere(rows):
+    """Say what the gains in one place foretell of those in others.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of `inference.transfer` that begin with this place.
+
+    Yields
+    ------
+    str
+    """
+    named = [(place(row, "other_"), row) for row in rows]
+    for name, row in named:
+        if has_bounds(row):
+            yield _found(row, "here", f"in {name}")
+    yield from _untold(named, "here", "to {}")
+
+
+def between(rows):
+    """Say of which places nothing can be told, by the reason.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of `inference.transfer`.
+
+    Yields
+    ------
+    str
+    """
+    yield from _untold([(" and ".join((place(row), place(row, "other_"))), row) for row in rows], "", "between {}")
+
+
+def _found(row, here, there):
+    template = CARRIES_OVER if row["low"] > 0 else TURNS_ROUND if row["high"] < 0 else UNCLEAR
+    few = FEW_VENDORS.format(**row) if "too_few_vendors" in codes_of(row) else ""
+    numbers = {name: f"{row[name]:.2f}".replace("-", "\N{MINUS SIGN}") for name in ("r", "low", "high")}
+    return template.format(here=here, there=there, found=FOUND.format(**row | numbers, noun=_noun(row), few=few))
+
+
+def _untold(named, here, there):
+    by_reason = {}
+    for name, row in named:
+        if not has_bounds(row):
+            by_reason.setdefault((codes_of(row)[0], _noun(row)), {})[name] = None
+    for (code, noun), names in by_reason.items():
+        said = CANNOT_BE_TOLD.format(here=here, there=there.format(listed(names)), why=WHY_NOT[code].format(noun=noun))
+        yield " ".join(said.split())
+
+
+def _noun(row):
+    return "respondent" if row["is_simulated"] else "LLM"
