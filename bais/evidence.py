@@ -78,8 +78,13 @@ with either_way as (
     from inference.transfer
     union all
     select * replace (
-        {", ".join(f"{one}{name} as {other}{name}" for name in ("study", "paradigm", "domain", "measure")
-                   for one, other in (("", "other_"), ("other_", "")))}
+        {
+    ", ".join(
+        f"{one}{name} as {other}{name}"
+        for name in ("study", "paradigm", "domain", "measure")
+        for one, other in (("", "other_"), ("other_", ""))
+    )
+}
     )
     from inference.transfer
 )

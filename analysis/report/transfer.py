@@ -15,9 +15,12 @@ CAPTION = (
 COLUMNS = (
     ("places", lambda row: _places(row)),
     ("goal", text("goal")),
-    *((head, number(column, digits=2, by=KEY)) for head, column in (("correlation", "r"), ("low", "low"), ("high", "high"))),
-    *((head, whole(column, by=KEY)) for head, column in (("LLMs", "n_llms"), ("techniques", "n_techniques"))),
-)  # fmt: skip
+    ("correlation", number("r", digits=2)),
+    ("low", number("low", digits=2)),
+    ("high", number("high", digits=2)),
+    ("LLMs", whole("n_llms")),
+    ("techniques", whole("n_techniques")),
+)
 
 
 def transfer_of(studies):

@@ -163,7 +163,18 @@ MEANINGS = (
         "95 % interval of one pair; of many pairs some miss",
         "LLMs tested are independent and like those that are not; nothing is said of other techniques",
         "the table under “Does a gain carry over”",
-        {transfer: ("CARRIES_OVER", "TURNS_ROUND", "UNCLEAR", "CANNOT_BE_TOLD", "FOUND", "FEW_VENDORS", "WHY_NOT", "TITLES")},
+        {
+            transfer: (
+                "CARRIES_OVER",
+                "TURNS_ROUND",
+                "UNCLEAR",
+                "CANNOT_BE_TOLD",
+                "FOUND",
+                "FEW_VENDORS",
+                "WHY_NOT",
+                "TITLES",
+            )
+        },
     ),
     Meaning(
         "What would settle it",

@@ -2,13 +2,13 @@
 
 from analysis.words.codes import codes_of, listed
 
-CARRIES_OVER = "A technique that helps more {here} also helps more {there}: {found}."
-TURNS_ROUND = "A technique that helps more {here} helps less {there}: {found}."
-UNCLEAR = "Whether a technique that helps more {here} also helps more {there} is unclear: {found}."
-CANNOT_BE_TOLD = "Whether a gain {here} carries over {there} cannot be told: {why}."
+CARRIES_OVER = "A technique that helps more here also helps more in {place}: {found}."
+TURNS_ROUND = "A technique that helps more here helps less in {place}: {found}."
+UNCLEAR = "Whether a technique that helps more here also helps more in {place} is unclear: {found}."
+CANNOT_BE_TOLD = "Whether a gain {which} carries over {whither} cannot be told: {why}."
 FOUND = (
-    "over {n_techniques} techniques within {n_llms} {noun}s, their gains correlate at {r}, without noise (95 % interval "
-    "{low} to {high}{few})"
+    "over {n_techniques} techniques within {n_llms} {noun}s, their gains correlate at {r}, without noise "
+    "(95 % interval {low} to {high}{few})"
 )
 FEW_VENDORS = "; of {n_vendors} vendors alone"
 WHY_NOT = {
@@ -55,11 +55,10 @@ def elsewhere(rows):
     ------
     str
     """
-    named = [(place(row, "other_"), row) for row in rows]
-    for name, row in named:
-        if has_bounds(row):
-            yield _found(row, "here", f"in {name}")
-    yield from _untold(named, "here", "to {}")
+    yield from (_found(row) for row in rows if has_bounds(row))
+    for why, places in _untold(rows).items():
+        names = dict.fromkeys(place(row, "other_") for row in places)
+        yield CANNOT_BE_TOLD.format(which="here", whither=f"to {listed(names)}", why=why)
 
 
 def between(rows):
@@ -74,24 +73,29 @@ def between(rows):
     ------
     str
     """
-    yield from _untold([(" and ".join((place(row), place(row, "other_"))), row) for row in rows], "", "between {}")
+    for why, untold in _untold(rows).items():
+        pairs = dict.fromkeys((place(row), place(row, "other_")) for row in untold)
+        names = sorted({name for pair in pairs for name in pair})
+        if len(pairs) == len(names) * (len(names) - 1) // 2:  # no two of them can be compared
+            whither = f"between {'any two of ' if len(names) > 2 else ''}{listed(names)}"
+        else:
+            whither = listed(f"between {one} and {other}" for one, other in pairs)
+        yield CANNOT_BE_TOLD.format(which="of a technique", whither=whither, why=why)
 
 
-def _found(row, here, there):
+def _found(row):
     template = CARRIES_OVER if row["low"] > 0 else TURNS_ROUND if row["high"] < 0 else UNCLEAR
     few = FEW_VENDORS.format(**row) if "too_few_vendors" in codes_of(row) else ""
     numbers = {name: f"{row[name]:.2f}".replace("-", "\N{MINUS SIGN}") for name in ("r", "low", "high")}
-    return template.format(here=here, there=there, found=FOUND.format(**row | numbers, noun=_noun(row), few=few))
+    return template.format(place=place(row, "other_"), found=FOUND.format(**row | numbers, noun=_noun(row), few=few))
 
 
-def _untold(named, here, there):
+def _untold(rows):
     by_reason = {}
-    for name, row in named:
+    for row in rows:
         if not has_bounds(row):
-            by_reason.setdefault((codes_of(row)[0], _noun(row)), {})[name] = None
-    for (code, noun), names in by_reason.items():
-        said = CANNOT_BE_TOLD.format(here=here, there=there.format(listed(names)), why=WHY_NOT[code].format(noun=noun))
-        yield " ".join(said.split())
+            by_reason.setdefault(WHY_NOT[codes_of(row)[0]].format(noun=_noun(row)), []).append(row)
+    return by_reason
 
 
 def _noun(row):

@@ -11,6 +11,7 @@ from analysis.engine.questions import questions_on_goals
 from analysis.engine.transfer import COLUMNS, transfer
 from analysis.methods.attenuation import Moments, disattenuated_correlation, moments_within
 from analysis.tables import table
+from analysis.words import transfer as words
 from tests.tools import transfer_coverage
 from tests.tools.counts import NOTHING_STATED, counts_of
 from tests.tools.transfer_coverage import Design, simulate
@@ -153,3 +154,55 @@ def test_intervals_hold_what_was_planted(r):
     held, shown = simulate(Design(10, 8, r, 0.5), n_datasets=500)
     assert 92 <= held <= 98
     assert shown > 98
+
+
+def told(low, high, **more):
+    """A row of two domains of one study whose gains correlate between these bounds."""
+    places = {f"{other}{name}": "s" for other in ("", "other_") for name in ("study", "paradigm")}
+    row = places | {"domain": "loan", "other_domain": "salary", "r": 0.5, "low": low, "high": high, "reason": None}
+    return row | {"n_techniques": 4, "n_llms": 6, "n_vendors": 3, "is_simulated": False} | more
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (
+            told(0.1, 0.8),
+            "A technique that helps more here also helps more in salary: over 4 techniques within 6 LLMs, their gains "
+            "correlate at 0.50, without noise (95 % interval 0.10 to 0.80).",
+        ),
+        (
+            told(-0.9, -0.1, r=-0.5, reason="too_few_vendors"),
+            "A technique that helps more here helps less in salary: over 4 techniques within 6 LLMs, their gains "
+            "correlate at −0.50, without noise (95 % interval −0.90 to −0.10; of 3 vendors alone).",
+        ),
+        (
+            told(-0.1, 0.8, is_simulated=True, other_study="t"),
+            "Whether a technique that helps more here also helps more in salary (t) is unclear: over 4 techniques "
+            "within 6 respondents, their gains correlate at 0.50, without noise (95 % interval −0.10 to 0.80).",
+        ),
+        (
+            told(None, None, other_domain=None, other_paradigm="sunk_cost", reason="within_noise; too_few_vendors"),
+            "Whether a gain here carries over to sunk cost cannot be told: in one of them, the gains of techniques "
+            "differ by no more than noise.",
+        ),
+    ],
+)
+def test_a_sentence_says_what_a_gain_here_foretells_elsewhere(row, sentence):
+    assert list(words.elsewhere([row])) == [sentence]
+
+
+def test_places_of_which_nothing_can_be_told_are_named_together_by_the_reason():
+    few = {"low": None, "high": None, "reason": "too_few_llms"}
+    rows = [told(**few), told(**few, other_domain="medical"), told(0.2, 0.4, domain="medical")]
+    why = "cannot be told: fewer than five LLMs were asked in both with the same techniques."
+    over = "Whether a gain of a technique carries over between"
+    assert list(words.between(rows)) == [f"{over} loan and salary and between loan and medical {why}"]
+    rows[2] |= few
+    assert list(words.between(rows)) == [f"{over} any two of loan, medical and salary {why}"]
+    assert list(words.between(rows[:1])) == [f"{over} loan and salary {why}"]
+    rows[2] |= {"low": 0.2}
+    assert words.title(rows) == words.TITLES["all"]
+    assert words.title(rows[:2]) == words.TITLES["untold"]
+    assert words.title([told(0.2, 0.4), told(-0.2, 0.4)]) == words.TITLES["some"]
+    assert words.title([told(-0.2, 0.4)]) == words.TITLES["none"]

@@ -20,7 +20,7 @@ from tests.tools.decision_coverage import GOAL, SD_OF_TRIALS, normal, of_dataset
 
 LEVEL = 60.0  # of the control and of techniques, in pp from the baseline
 N_TRIALS = 20
-N_DATASETS = 4000
+N_DATASETS = 8000
 N_CHECKED = 3
 CHUNK = 500
 SEED = 20261128
@@ -73,7 +73,8 @@ class Design:
 
 def simulate(design, *, n_datasets=N_DATASETS, seed=SEED):
     """Return how many of 100 intervals hold what was planted, and how many of 100 data sets have one."""
-    rng = np.random.default_rng([seed, design.n_llms, design.n_techniques])
+    of_design = (design.n_llms, design.n_techniques, round(100 * design.r), round(100 * design.noise))
+    rng = np.random.default_rng([seed, *of_design])
     held = shown = 0
     for start in range(0, n_datasets, CHUNK):
         n_sets = min(CHUNK, n_datasets - start)
