@@ -33,13 +33,11 @@ def transfer_of(studies):
     Returns
     -------
     dict or None
-        `title`, `sentences` on places that cannot be compared, and `figures`: none where all of them cannot.
+        `figures`, one of each study with places that can be compared, and `sentences` on those that cannot.
     """
     by_study = [(study, rows) for study in studies if (rows := study.rows("transfer"))]
-    rows = [row for _, rows in by_study for row in rows]
-    return rows and {
-        "title": words.title(rows),
-        "sentences": [clean(sentence) for sentence in words.between(rows)],
+    return by_study and {
+        "sentences": [clean(sentence) for _, rows in by_study for sentence in words.between(rows)],
         "figures": [_figure(study, of, i) for i, (study, of) in enumerate(by_study) if any(map(words.has_bounds, of))],
     }
 
@@ -47,12 +45,12 @@ def transfer_of(studies):
 def _figure(study, rows, place):
     shown = [row for row in rows if words.has_bounds(row)]
     values = [
-        {"name": _places(row), "value": row["r"], "low": row["low"], "high": row["high"], "end": 1.0}
-        | {"text": f"{fixed(row['r'], 2)} ({fixed(row['low'], 2)} to {fixed(row['high'], 2)})"}
+        {"name": _places(row), "text": fixed(row["r"], 2), "end": 1.0}
+        | {"value": row["r"], "low": row["low"], "high": row["high"]}
         for row in shown
     ]
     label = told(study.name, "correlation of gains", [(value["name"], value["text"]) for value in values])
-    drawing = draw_panel(study, "intervals", values, label, "correlation of gains", [-1, 1.8], 0)
+    drawing = draw_panel(study, "intervals", values, label, "correlation of gains", [-1, 1.4], 0)
     table = figure_table(study, "correlation of gains", "inference.transfer", {}, KEY, shown, COLUMNS)
     return Figure(f"transfer-{place}", words.title(shown), clean(CAPTION), [(study.name, drawing)], [table])
 

@@ -22,7 +22,6 @@ TITLES = {
     "all": "What helps more in one place helps more in the other",
     "some": "In some places, but not in all, what helps more in one helps more in the other",
     "none": "No gain is shown to carry over from one place to another",
-    "untold": "Whether a gain carries over from one place to another cannot be told yet",
 }
 
 
@@ -38,9 +37,9 @@ def has_bounds(row):
 
 
 def title(rows):
-    """Return what rows of the table come to, as a title."""
-    shown = [row["low"] > 0 for row in rows if has_bounds(row)]
-    return TITLES["untold" if not shown else "all" if all(shown) else "some" if any(shown) else "none"]
+    """Return what rows that have bounds come to, as a title."""
+    are_above_0 = [row["low"] > 0 for row in rows]
+    return TITLES["all" if all(are_above_0) else "some" if any(are_above_0) else "none"]
 
 
 def elsewhere(rows):
