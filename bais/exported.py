@@ -12,7 +12,7 @@ from bais.terminal import one_line
 from bais.texts import csv_of, writing
 from bais.warehouse import IS_A_STUDY, columns_of, public_tables, records, refuse_unknown, tables_in
 from ingest.archives.bais_export import CAME_WITH, FORMAT, MANIFEST, read_manifest
-from ingest.bring.download import COMMIT
+from ingest.bring.published import published
 from ingest.land.lock import alone
 from ingest.land.memory import memory_limit, needs_more
 from ingest.land.raw import LOAD_ID, TABLES
@@ -26,16 +26,35 @@ SETTINGS = {
     "parquet": "format parquet, compression zstd", "csv": "format csv, header true, nullstr ''", "jsonl": "format json",
 }  # fmt: skip
 
+
+def _of_published(name, **said):
+    """Return what is said of a published archive where it is cited."""
+    archive = published()[name]
+    return said | {"url": archive.repository, "commit": archive.commit, "license": archive.licence}
+
+
 SOURCES = {
-    "voder-bais": {
-        "title": "bAIs: recorded trials of the study of debiasing techniques in LLMs (document A)",
-        "authors": [{"name": "Voder AI"}],
-        "year": 2026,
-        "url": "https://github.com/voder-ai/bAIs",
-        "commit": COMMIT,
-        "license": "MIT",
-        "notes": "The study voder-bais.",
-    },
+    "voder-bais": _of_published(
+        "voder_bais",
+        title="bAIs: recorded trials of the study of debiasing techniques in LLMs (document A)",
+        authors=[{"name": "Voder AI"}],
+        year=2026,
+        notes="The study voder-bais.",
+    ),
+    "cognitive-biases-2026": _of_published(
+        "cognitive_biases_2026",
+        title="Answers of eight LLMs to wordings of twelve cognitive biases",
+        authors=[{"name": "A. Pagliaro"}],
+        year=2026,
+        notes="The study cognitive-biases-2026; doi.org/10.5281/zenodo.20406397.",
+    ),
+    "software-engineering-2026": _of_published(
+        "software_engineering_2026",
+        title="Sensitivity of LLMs to cognitive biases in dilemmas of software engineering",
+        authors=[{"name": "F. Sovrano and others"}],
+        year=2026,
+        notes="The study software-engineering-2026, as counts.",
+    ),
     "anchoring-llms": {
         "title": "Anchoring-LLMs: log-probabilities of answers under anchors (document D)",
         "authors": [{"name": "Felipe Valencia-Clavijo"}],

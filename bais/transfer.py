@@ -15,12 +15,10 @@ from ingest.warehouse import UserError
 @click.command("import")
 @click.argument("archive", required=False, metavar="[PATH]", type=PATH, help="a file of trials or scores, or a folder")
 @import_options
-def import_(archive: Path | None, download: Path | None, of_study: str | None, **options) -> int:
+def import_(archive: Path | None, download: str | None, of_study: str | None, **options) -> int:
     """Land recorded trials or scores in `raw`, as `python ingest/run.py` does."""
     if not archive and not download:
         raise UserError("there is nothing to import: name a file or a folder of trials or scores, or give --download")
-    if archive and download:
-        raise UserError("give a path or --download, not both")
     return land_archive(archive, download=download, study=of_study, **options)
 
 

@@ -3,7 +3,7 @@
 python ingest/run.py                  the simulated default study: offline, no LLM is asked
 python ingest/run.py study.yaml       collect what is missing of a study (or a shipped one, by its name), then load it
 python ingest/run.py --archive PATH   the recorded trials in a file or below a folder
-python ingest/run.py --download       the public archive of document A, fetched and verified first
+python ingest/run.py --download NAME  a published archive, fetched and verified first (default: that of document A)
 """
 
 import contextlib
@@ -24,6 +24,7 @@ if __package__ in (None, ""):
 
 from ingest.archives import archive_of, formats
 from ingest.bring.columns import TIMEOUT_S
+from ingest.bring.published import OF_DOCUMENT_A, published
 from ingest.land.seeds import place_of, seed_rows
 from ingest.warehouse import (
     MOST_NAMED,
@@ -39,7 +40,7 @@ from ingest.warehouse import (
 )
 
 DEFAULT_STUDY = "simulated"
-ARCHIVE = Path("data", "archives", "voder-bais")  # of the folder that answers are kept in
+ARCHIVES = Path("data", "archives")  # of the folder that answers are kept in
 
 
 class GivenPath(click.Path):
@@ -115,8 +116,9 @@ trials_options = options_of(
 import_options = options_of(
     trials_options,
     click.option(
-        "--download", metavar="[DIR]", type=PATH, is_flag=False, flag_value=ARCHIVE,
-        help="fetch document A's public archive into DIR (default: data/archives/voder-bais), verify and import it",
+        "--download", type=click.Choice(tuple(published())), is_flag=False, flag_value=OF_DOCUMENT_A,
+        help=f"fetch a published archive (default: {OF_DOCUMENT_A}) into PATH, or into a folder of its own below "
+        "data/archives, verify and import it",
     ),
     click.option(
         "--source", "source_name", metavar="NAME",
@@ -173,7 +175,7 @@ collect_options = options_of(
 @collect_options
 def land(
     study: str | None, archive: Path | None, form: str | None, mapping: Path | None,
-    beside: tuple[tuple[str, Path], ...], timeout_s: float, of_study: str | None, download: Path | None,
+    beside: tuple[tuple[str, Path], ...], timeout_s: float, of_study: str | None, download: str | None,
     source_name: str | None, label: str | None, complete: bool, older: bool, to: Path | None, **limits,
 ) -> int:  # fmt: skip
     """Land what the arguments ask for."""
@@ -227,7 +229,7 @@ def worded():
 
 def land_archive(
     archive: Path | None, form: str | None, mapping: Path | None, beside: tuple[tuple[str, Path], ...],
-    timeout_s: float, study: str | None, download: Path | None, *, source_name: str | None, label: str | None,
+    timeout_s: float, study: str | None, download: str | None, *, source_name: str | None, label: str | None,
     complete: bool, older: bool, to: Path | None,
 ) -> int:  # fmt: skip
     """Land recorded trials, those of a public archive after they were fetched, and return the exit code."""
@@ -245,12 +247,14 @@ def land_archive(
         )
     with worded():
         if download:
-            from ingest.bring.download import COMMIT
             from ingest.bring.download import download as fetch
 
+            of_name = published()[download]
+            print(of_name.terms())
             with progress_bar("fetching the archive") as on_bytes:
-                archive = fetch(home() / ARCHIVE if download == ARCHIVE else download, on_bytes=on_bytes)
-            version = replace(version, label=version.label or COMMIT[:7], gives_way=True)
+                archive = fetch(of_name, archive or home() / ARCHIVES / of_name.form, on_bytes=on_bytes)
+            form = form or of_name.form
+            version = replace(version, label=version.label or of_name.version, gives_way=True)
         if mapping == Path(NEW):
             print(new_mapping(archive, form, given))
             return 0

@@ -1,54 +1,52 @@
-"""Fetch document A's public archive: its trial files alone, each checked against a digest in this repository."""
+"""Fetch a published archive: its files at a pinned commit, each checked against a digest in this repository."""
 
-import gzip
 import http.client
-import tarfile
 import tempfile
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
-import zlib
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+from ingest.bring.published import Published
 from ingest.warehouse import UserError, sha256_of, why_not_written
 
-COMMIT = "8749ccc21623dcb0e040dd56698f984e203ed3d9"
-URL = f"https://github.com/voder-ai/bAIs/archive/{COMMIT}.tar.gz"
-MANIFEST = Path(__file__).parents[1] / "archives" / "voder_bais.sha256"
-MOST_BYTES = 1 << 30
+MOST_BYTES = 1 << 28  # of a file
 TIMEOUT_SECONDS = 30
 ATTEMPTS = 3
 PAUSE_SECONDS = 2
+AT_ONCE = 8
 
 
 def download(
+    archive: Published,
     folder: Path,
     *,
-    url: str = URL,
-    manifest: Path = MANIFEST,
+    address: str | None = None,
+    manifest: Path | None = None,
     on_bytes: Callable[[int, int | None], None] = lambda n_done, n_total: None,
 ) -> Path:
-    """Fetch the archive into a folder, all of it or nothing, unless it is there already.
+    """Fetch an archive into a folder, all of it or nothing, unless it is there already.
 
-    The trials of the gzipped tar file lie in `results/` of its one top folder; `manifest` has the SHA-256 of each, as
-    `sha256sum` writes it. `on_bytes` gets the bytes fetched so far and in all, if that is known.
+    `manifest` has the SHA-256 of each file below `address`, as `sha256sum` writes it. `on_bytes` gets the bytes fetched
+    so far, and None, since it is not known how many there are.
     """
     folder = Path(folder).absolute()
-    digests = read_manifest(manifest)
+    digests = read_manifest(manifest or archive.manifest)
     if folder.is_dir() and any(folder.iterdir()):
         if wrong := _wrong(folder, digests):
-            raise UserError(f"in {folder} {_names(wrong)}: move the folder away and run this again")
+            raise UserError(f"in {folder} {wrong}: move the folder away and run this again")
         return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as workplace:
-            packed, unpacked = Path(workplace, "archive.tar.gz"), Path(workplace, "results")
-            _fetch(url, packed, on_bytes)
-            _unpack(packed, unpacked, digests, url)
-            if wrong := _wrong(unpacked, digests):
-                raise UserError(f"in the archive of {url} {_names(wrong)}: nothing was imported")
-            unpacked.replace(folder)
+            fetched = Path(workplace, "files")
+            _fetch_all(address or archive.address, digests, fetched, on_bytes)
+            if wrong := _wrong(fetched, digests):
+                raise UserError(f"below {address or archive.address} {wrong}: nothing was imported")
+            fetched.replace(folder)
     except OSError as error:
         raise UserError(f"{folder} cannot be written: {why_not_written(error, folder)}") from None
     return folder
@@ -60,58 +58,55 @@ def read_manifest(path: Path) -> dict[str, str]:
     return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
 
 
-def _fetch(url, target, on_bytes):
+def _fetch_all(address, digests, target, on_bytes):
+    n_done = 0
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        fetching = [threads.submit(_fetch, address, path, target / path) for path in digests]
+        try:
+            for of_file in fetching:
+                n_done += of_file.result()
+                on_bytes(n_done, None)
+        except UserError:
+            threads.shutdown(cancel_futures=True)
+            raise
+
+
+def _fetch(address, path, target):
+    """Fetch a file, and return how many bytes it has."""
+    url = f"{address}/{urllib.parse.quote(path)}"
+    target.parent.mkdir(parents=True, exist_ok=True)
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return _fetch_once(url, target, on_bytes)
+            return _fetch_once(url, target)
         except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
             is_final = isinstance(error, urllib.error.HTTPError) and error.code < 500
             if is_final or attempt == ATTEMPTS:
                 why = getattr(error, "reason", None) or error
                 raise UserError(
-                    f"{url} cannot be fetched ({why}): fetch it by hand, unpack it, and give its folder results "
-                    "with --archive"
+                    f"{url} cannot be fetched ({why}): fetch the files of {address} by hand, and import their folder"
                 ) from None
             time.sleep(PAUSE_SECONDS * attempt)
 
 
-def _fetch_once(url, target, on_bytes):
+def _fetch_once(url, target):
     with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response, open(target, "wb") as file:
         length = response.headers.get("Content-Length")
-        n_total = int(length) if length else None
         while block := response.read(1 << 18):
             file.write(block)
-            on_bytes(file.tell(), n_total)
             if file.tell() > MOST_BYTES:
                 raise UserError(f"{url} is larger than {MOST_BYTES >> 20} MB: that is not the archive")
-        if n_total is not None and file.tell() < n_total:
-            raise ConnectionError(f"it broke off after {file.tell():,} of {n_total:,} bytes")
-
-
-def _unpack(packed, target, digests, url):
-    """Write the wanted files below `target`; nothing else that the archive holds leaves it."""
-    n_bytes = 0
-    try:
-        with tarfile.open(packed, "r:gz") as archive:
-            for member in archive:
-                n_bytes += member.size
-                if n_bytes > MOST_BYTES:
-                    raise UserError(f"{url} unpacks to more than {MOST_BYTES >> 20} MB: that is not the archive")
-                _, inside, *rest = (*PurePosixPath(member.name).parts, "", "")
-                path = "/".join(part for part in rest if part)
-                if inside == "results" and member.isreg() and path in digests:
-                    (target / path).parent.mkdir(parents=True, exist_ok=True)
-                    (target / path).write_bytes(archive.extractfile(member).read())
-    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UserError(f"what {url} gave is no whole archive ({error}): try again") from None
+        if length is not None and file.tell() < int(length):
+            raise ConnectionError(f"it broke off after {file.tell():,} of {int(length):,} bytes")
+        return file.tell()
 
 
 def _wrong(folder, digests):
-    """List the files that are missing or not what was published."""
-    files = {path: folder / path for path in digests}
-    return [path for path, file in files.items() if not file.is_file() or sha256_of(file) != digests[path]]
+    """Say which files are missing or not what was published, or were not published at all."""
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    if others := [path for path in digests if path not in there or sha256_of(folder / path) != digests[path]]:
+        return f"{_named(others)} is missing or not what was published"
+    return f"{_named(added)} was not published" if (added := sorted(there - digests.keys())) else None
 
 
-def _names(paths):
-    more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
-    return f"{paths[0]}{more} is missing or not what was published"
+def _named(paths):
+    return f"{paths[0]}{f' and {len(paths) - 1:,} more' if len(paths) > 1 else ''}"

@@ -98,13 +98,13 @@ COMMANDS = {
     },
     "import": {
         "PATH": "path",
-        "--format": "anchoring-llms|bais-export|falsifications|human-choices|inspect-logs|newslenssync|promptfoo|"
-        "story-001|table|voder-bais",
+        "--format": "anchoring-llms|bais-export|cognitive-biases-2026|falsifications|human-choices|inspect-logs|newslenssync|promptfoo|"
+        "software-engineering-2026|story-001|table|voder-bais",
         "--map": "path",
         "--with": "table, repeated",
         "--timeout": "float of at least 0, default 600",
         "--study": "text",
-        "--download": "path, value optional",
+        "--download": "voder_bais|cognitive_biases_2026|software_engineering_2026, value optional",
         "--source": "text",
         "--label": "text",
         "--complete": "flag",

@@ -224,7 +224,7 @@ def test_a_folder_of_links_that_leave_it_names_one(archive, make, tmp_path, caps
     assert "b.jsonl: a link that leads out of the imported folder" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["--archive", ""], ["--download", ""], ["--archive", "a", "--map", ""]])
+@pytest.mark.parametrize("arguments", [["--archive", ""], ["--archive", "a", "--map", ""]])
 def test_an_empty_path_names_nothing(arguments, capsys):
     assert main(arguments) == 2
     assert "an empty path names nothing" in capsys.readouterr().err

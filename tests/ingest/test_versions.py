@@ -606,7 +606,7 @@ def test_an_older_version_is_kept_and_nothing_of_it_is_published(archive, make, 
 def test_a_version_that_gives_way_is_the_newest_only_where_there_is_no_other(
     archive, make, trials, land, published, monkeypatch
 ):
-    monkeypatch.setattr("ingest.bring.download.download", lambda folder, on_bytes: archive)
+    monkeypatch.setattr("ingest.bring.download.download", lambda published, folder, on_bytes: archive)
     make.file(archive / "a.jsonl", *trials(10, 11))
     assert "older" not in land("--download")
     make.file(archive / "a.jsonl", *trials(10, 21))
