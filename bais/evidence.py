@@ -49,7 +49,7 @@ select llm from ({ANSWERED} and $domain is null) where llm is not null order by 
 """
 # of all LLMs with an interval over LLMs and items; of one, over its items; beside it what its measure is
 BIASES = """
-select contrasts.*, better, reference, answer_kind, counted_labels, measured_from, is_leading, relative_to,
+select contrasts.*, better, reference, is_unsigned, answer_kind, counted_labels, measured_from, is_leading, relative_to,
     (
         select list(declared.measure order by declared.measure) from staging.stg_paradigms as declared
         where declared.study = $study and declared.paradigm = $paradigm and declared.is_leading

@@ -12,6 +12,7 @@ from bais.people import sentences_on_alterations, sentences_on_people
 from bais.sources import unread_lines
 from bais.terminal import say, say_each
 from bais.warehouse import (
+    ASKED_OF,
     IS_A_STUDY,
     is_public,
     marts,
@@ -25,8 +26,8 @@ from bais.warehouse import (
 STUDIES = f"""
 select study, bool_and(source = 'simulated') as is_simulated,
     string_agg(distinct source, ' and ' order by source) as sources,
-    count(*) filter (where role is null) as n_trials, count(role) as n_judgements
-from marts.trials where {IS_A_STUDY} and left_out_because is null
+    sum(n_runs) filter (where role is null)::bigint as n_trials, count(role) as n_judgements
+from {ASKED_OF} where {IS_A_STUDY} and left_out_because is null
 group by study order by is_simulated, study
 """
 

@@ -5,6 +5,7 @@ import json
 from analysis.leading import DIFFERS, SAME, leads, shipped
 from analysis.words import codes
 from bais.warehouse import (
+    ASKED_OF,
     IS_A_STUDY,
     NOTHING_YET,
     records,
@@ -20,7 +21,7 @@ WORDS = {"none": NOTHING_YET, "by_part": True}  # a part of a name is enough to 
 ASKED = f"""
 with trials as (
     select * exclude (domain), case when has_goals or list_contains($shipped, paradigm) then domain end as domain
-    from marts.trials
+    from {ASKED_OF}
     left join (select distinct study, paradigm, true as has_goals from staging.stg_paradigms where goals is not null)
         using (study, paradigm)
     where {IS_A_STUDY} and paradigm = coalesce($paradigm, paradigm) and role is null and left_out_because is null
@@ -31,7 +32,7 @@ select study, paradigm, domain, null as measure, list(distinct llm order by llm)
     list(distinct temperature order by temperature) as temperatures, bool_or(temperature is null) as has_none,
     list(distinct source order by source) as sources, bool_and(source = 'simulated') as is_simulated
 from trials group by study, paradigm, domain
-order by bool_or(is_simulated) over (partition by study), sum(count(*)) over (partition by study) desc, study,
+order by bool_or(is_simulated) over (partition by study), sum(sum(n_runs)) over (partition by study) desc, study,
     paradigm, domain
 """
 GOALS_STATED = """

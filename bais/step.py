@@ -2,8 +2,8 @@
 
 python -m bais.step NAME COMMAND…
 
-A step that fails is shown whole, and ends with the exit code of its command. What the gate holds back of what was landed
-fails no step.
+A step that fails is shown whole, and ends with the exit code of its command. What the gate holds back of what was
+landed fails no step.
 """
 
 import re

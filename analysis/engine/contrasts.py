@@ -50,8 +50,16 @@ def contrast_rows(counts, paradigms, contrasts):
                 grid = Grid(of_row_set, answered_alone=False, base=measured.base)
                 for contrast in measured.contrasts:
                     keys = measured.keys | {"arm": contrast.arm, "arm_b": or_none(contrast.arm_b), "row_set": row_set}
-                    rows += [keys | row for row in _contrasts(grid, contrast)]
+                    rows += [keys | _as_measured(row, contrast) for row in _contrasts(grid, contrast)]
             yield from _adjusted(rows)
+
+
+def _as_measured(row, contrast):
+    """The row; of an unsigned measure, in which chance counts as a difference, without what holds it against none."""
+    if not contrast.is_unsigned:
+        return row
+    inferred = ("standard_error", "low", "high", "df", "p_value", "d_z", "d_z_low", "d_z_high", "p_items_alike")
+    return row | dict.fromkeys(inferred) | {"reason": reasons(row["reason"], "unsigned")}
 
 
 def _contrasts(grid, contrast):

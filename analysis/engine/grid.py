@@ -12,7 +12,7 @@ from analysis.methods.crossed_effects import Arm, entering
 
 # what is asked for of paradigms and of their contrasts
 DECLARED = """study, paradigm, measure, margin, pairing, is_share, better, reference, answer_kind, measured_from,
-    relative_to, goals"""
+    relative_to, goals, is_unsigned"""
 PAIRS = "study, paradigm, arm, arm_b"
 LABELLED = "study, paradigm, llm, technique, vignette, item, arm, is_flagged, source_label, answer_label"
 PROMPTS = "study, paradigm, domain, baseline_prompt"

@@ -1,6 +1,6 @@
 """Biases other than anchoring: how large each is, with a plain prompt and with each technique, and what is decided."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
@@ -55,6 +55,7 @@ class Bias:
     name: str
     unit: str
     effects: dict
+    has_none: bool = True  # whether a value stands for no bias
 
 
 def matrices(study):
@@ -98,7 +99,8 @@ def _bias(paradigm, name, rows):
         row["technique"]: [None if row[end] is None else scale * row[end] for end in ("value", "low", "high")]
         for row in rows
     }
-    return _row(paradigm, name, unit, ends, rows, digits)
+    bias = _row(paradigm, name, unit, ends, rows, digits)
+    return bias and replace(bias, has_none=not rows[0].get("is_unsigned"))
 
 
 def _by_goal(paradigm, name, rows):

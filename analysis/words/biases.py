@@ -16,6 +16,10 @@ NOT_A_DIFFERENCE = (
     "vignette are averaged first: where their biases are opposite they cancel, so a technique that makes each of them "
     "smaller may gain nothing here."
 )
+UNSIGNED = (
+    "It counts what differs, and the same question put twice may differ by chance: it tells techniques apart, and does "
+    "not say how large a bias is."
+)
 SURE = 0.05  # a p value below which a bias is said to be shown, and items to differ
 
 
@@ -88,6 +92,8 @@ def _clearness(bias):
 def _size(bias):
     """Say in the words of the measure how large a bias is without a technique."""
     where = f"in {bias['arm']} than in {bias['arm_b']}"
+    if bias.get("is_unsigned"):
+        return f"{measures.meaning(bias)} is {measures.level(bias, bias['value'])}"
     if bias["arm_b"] is None:
         mean = measures.level(bias, bias["value"] + (bias["reference"] or 0.0))
         return f"{measures.meaning(bias)} is {mean}, where {measures.what_is_best(bias)}"
@@ -112,6 +118,8 @@ def _sentence(bias, noun):
         has = "has no answers" if bias["llm"] else "has answers"
         return f"{measures.named(bias)}: {who} {has} without a technique{where} that can be compared."
     statement = f"{measures.named(bias)}: without a technique {_size(bias)}"
+    if bias.get("is_unsigned"):
+        return f"{statement}. {UNSIGNED}"
     if bias["low"] is None:
         return f"{statement}. How sure that is cannot be said: {_unsure(bias, noun)}."
     of_what = " of the difference" if bias["arm_b"] is not None else ""

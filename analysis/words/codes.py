@@ -228,6 +228,7 @@ REASONS = {
     "effect_too_small": "the effect is too small for any number that can be counted",
     "cost_unknown": "the cost is not known",
     "calls_not_recorded": "the calls were not recorded",
+    "unsigned": "it counts what differs by chance too, so that it is not held against none",
     "error_as_answer": "an error message stands in the place of the answer",
     "price_not_known": "no price is known of an LLM",
     "not_of_every_llm": "not every LLM's calls were recorded",

@@ -62,6 +62,8 @@ def is_compared_with_best(bias: dict) -> bool:
 
 def arms(bias: dict) -> str:
     """Name the arms of a bias, or its only arm and what is taken off."""
+    if bias.get("is_unsigned"):
+        return bias["arm"]
     return f"{bias['arm']} less {bias['arm_b'] or level(bias, bias['reference'] or 0.0)}"
 
 
@@ -83,7 +85,9 @@ def goals(biases: list[dict]) -> dict[str, Goal]:
 def _goal(bias):
     is_in_percent = is_share(bias) or bias.get("relative_to")
     scale, form = (100 if is_share(bias) else 1), (".1f" if is_in_percent else ".3g")
-    if bias["arm_b"] is None:
+    if bias.get("is_unsigned"):
+        measured, better, worse = (f"{meaning(bias)}{text}" for text in ("", " is smaller", " is larger"))
+    elif bias["arm_b"] is None:
         at_best = level(bias, best(bias) or 0.0)
         texts = (f"{how} {at_best}" for how in ("lies from", "is nearer to", "is farther from"))
         measured, better, worse = (f"{meaning(bias)} {text}" for text in texts)

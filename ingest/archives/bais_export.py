@@ -16,7 +16,7 @@ from ingest.land.raw import LANDED, LOAD_ID, OF_THE_GATE, ORDERED, TABLES, next_
 from ingest.land.versions import Version, refuse_version
 from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, warehouse_path
 
-FORMAT, VERSION = "bais-export", 8
+FORMAT, VERSION = "bais-export", 9
 NEW_TABLES = {
     2: ("source_versions", "version_files", "version_entries"),
     3: ("attribution_scores", "target_scores"),
@@ -25,6 +25,7 @@ NEW_TABLES = {
     6: ("news", "news_fetches", "falsifications", "falsification_verdicts", "human_choices"),
     7: ("unread_lines",),
     8: ("families",),
+    9: ("counts",),
 }
 # the other tables came with version 1
 CAME_WITH = {name: version for version, names in NEW_TABLES.items() for name in names}

@@ -244,7 +244,8 @@ class Measure(Part):
     """Where a value comes from, which answers count as 1, and which values of it are better.
 
     It comes from the answer, from what judges say of the answer and of the original, or from measuring texts. `truth`
-    names what an item says of itself, where the answer is compared with that.
+    names what an item says of itself, where the answer is compared with that. A measure that is `unsigned` counts what
+    differs, whichever way and by chance too: it tells techniques apart, and how large a bias is it does not.
     """
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -255,6 +256,7 @@ class Measure(Part):
     better: Literal["lower", "higher", "closer_to_reference"]
     reference: Finite | None = None
     margin: NotNegative | None = None
+    unsigned: bool = False
 
 
 class Options(Part):
@@ -862,7 +864,8 @@ class Paradigm(Part):
                 "better": measure.better, "reference": measure.reference, "margin": measure.margin,
                 "measured_from": None if measure.source == "answer" else measure.source,
                 "is_leading": self.measures.get(leading) is measure,
-                "text_field": self.text_field, "pairing": self.pairing, "answer_kind": self.answer.kind,
+                "is_unsigned": measure.unsigned, "text_field": self.text_field, "pairing": self.pairing,
+                "answer_kind": self.answer.kind,
                 "answer_reading": self.answer.reading if labels else None,
                 "labels": labels and json.dumps(labels, ensure_ascii=False),
                 **self._goals_stated(),

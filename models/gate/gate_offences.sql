@@ -97,9 +97,42 @@ told_together as (
     {% endfor %}
 ),
 
-{% for model in ('llms', 'llm_aliases', 'techniques', 'gate_copies', 'gate_lines', 'gate_frequent_answers') %}
-{{ model }} as (
-    select * from {{ ref(model) }}
+patterns as (
+    select * from {{ ref('gate_patterns') }}
+),
+
+known_llms as (
+    select llm from {{ ref('llms') }}
+),
+
+aliases as (
+    select alias, llm as llm_meant from {{ ref('llm_aliases') }}
+),
+
+paradigms as (
+    select study, paradigm, any_value(pairing) as pairing from {{ ref('stg_paradigms') }}
+    group by all
+),
+
+context_windows as (
+    select llm, tokens as window_tokens from {{ ref('context_windows') }}
+),
+
+calls as (
+    select
+        trial_id,
+        tokens_in,
+        coalesce(
+            try_cast(parameters ->> '$.max_completion_tokens' as bigint),
+            try_cast(parameters ->> '$.max_tokens' as bigint),
+            tokens_out,
+            0
+        ) as tokens_allowed
+    from {{ ref('stg_calls') }}
+),
+
+known_techniques as (
+    select technique from {{ ref('techniques') }}
 ),
 {% endfor %}
 
@@ -215,8 +248,8 @@ other_models as (
 other_names as (
     select kinds.kind, kinds.llm_named || ' in the source, where ' || kinds.llm_recorded || ' was asked' as other_name
     from kinds
-    left join llm_aliases on kinds.llm_named = llm_aliases.alias
-    where coalesce(llm_aliases.llm, kinds.llm_named) != kinds.llm
+    left join aliases on kinds.llm_named = aliases.alias
+    where coalesce(aliases.llm_meant, kinds.llm_named) != kinds.llm
 ),
 
 -- of each trial the longest call, where it is known how long one may be

@@ -13,7 +13,9 @@ def model(dbt, session):
     by_study = {
         "responses": responses_to_anchors(dbt.ref("counts"), anchored),
         "counts": dbt.ref("counts").filter(plain),
-        "paradigms": dbt.ref("stg_paradigms").filter("is_share").project("study, paradigm, measure, pairing"),
+        "paradigms": dbt.ref("stg_paradigms")
+        .filter("is_share and not is_unsigned")
+        .project("study, paradigm, measure, pairing"),
         "contrasts": dbt.ref("stg_paradigm_contrasts").project("study, paradigm, arm, arm_b"),
     }
     return kept_by_study(session, dbt.this, effects_on_llms, EFFECTS, by_study)

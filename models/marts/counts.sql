@@ -1,6 +1,6 @@
 -- One row per study, paradigm, measure, instrument, llm, vignette, item, technique, arm, anchor value, temperature, row
 -- set, response source and distinct value: how many trials gave it. A null value is that of the trials without one or,
--- where values are measured of texts, of all trials, of which the sums are kept.
+-- where values are measured of texts or published as counts, of all trials, of which the sums are kept.
 {% set keys = [
     'study', 'paradigm', 'measure', 'instrument', 'llm', 'vignette', 'item', 'technique', 'arm', 'anchor_value',
     'temperature', 'row_set', 'response_source',
@@ -74,3 +74,5 @@ select
     coalesce({{ sum_in_order('n_trials * power(number, 2)', 'number') }}, 0) as sum_of_squares
 from counted
 group by all
+union all by name
+select * from {{ ref('int_counts_published') }}

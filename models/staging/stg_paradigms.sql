@@ -5,6 +5,7 @@ select
         coalesce(pairing, 'item') as pairing,
         from_json(labels::json, '["varchar"]') as labels,
         coalesce(measured_from, 'answer') as measured_from,
+        coalesce(is_unsigned, false) as is_unsigned,
         coalesce(is_leading, measured_from is distinct from 'measurement') as is_leading
     ),
     from_json(measure_of::json, '["varchar"]') as counted_labels,

@@ -15,7 +15,7 @@ from tests.tools.families import frozen
 from tests.tools.judge_coverage import framings_of, judged, texts_of
 
 KEYS = {"study": "s", "paradigm": "framing", "measure": "chose_safe"}
-NO_GOALS = {"relative_to": None, "goals": None}
+NO_GOALS = {"relative_to": None, "goals": None, "is_unsigned": False}
 SHARE = {
     "is_share": True, "better": "lower", "reference": None, "answer_kind": "text", "measured_from": "answer",
 } | NO_GOALS  # fmt: skip

@@ -98,8 +98,8 @@ COMMANDS = {
     },
     "import": {
         "PATH": "path",
-        "--format": "anchoring-llms|bais-export|cognitive-biases-2026|falsifications|human-choices|inspect-logs|newslenssync|promptfoo|"
-        "software-engineering-2026|story-001|table|voder-bais",
+        "--format": "anchoring-llms|bais-export|cognitive-biases-2026|counts|falsifications|human-choices|"
+        "inspect-logs|newslenssync|promptfoo|software-engineering-2026|story-001|table|voder-bais",
         "--map": "path",
         "--with": "table, repeated",
         "--timeout": "float of at least 0, default 600",

@@ -153,7 +153,7 @@ def test_whatever_is_wrong_with_rows_is_flagged_by_row_and_innocent_rows_are_not
 def test_only_what_is_not_there_or_a_whole_cell_has_no_row_to_flag():
     assert set(CHECKS) - set(SEVERITIES) == {
         "no_baseline", "below_minimum", "rerun_until_enough", "removed_rows", "removed_llms",
-        "unparsed_of_batch", "no_answer",
+        "unparsed_of_batch", "no_answer", "other_name", "readings_apart",
     }  # fmt: skip
     assert {name for name, fault in FAULTS.items() if not fault.flags} == {
         "fewer trials than the minimum", "an LLM without baselines",

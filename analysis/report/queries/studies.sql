@@ -1,4 +1,4 @@
 select study, bool_or(source = 'simulated') as is_simulated, bool_and(source = 'scored') as is_scored
-from raw.batches
+from (select study, source from raw.batches union all select study, 'counted' as source from staging.stg_counts)
 group by study
 order by is_simulated, study
