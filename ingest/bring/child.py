@@ -20,16 +20,18 @@ import duckdb
 import pyarrow as pa
 
 from ingest.bring.columns import FILENAME, KNOWN, OF_ALL, refuse_columns
+from ingest.texts.csv_text import LONGEST_ROW
 from ingest.warehouse import DAMAGE, SESSION, UserError, printable, quoted, some
 
 MEMORY = "600MB"
 MEMORY_BEYOND = 1200 << 20  # that DuckDB's own limit does not know of, such as one long text
 ROWS_AT_A_TIME = 50_000
-LONGEST_ROW = 8 << 20  # of a CSV file: its buffers grow with it
 UNCLEAN = 3
 IN = "__file_of_row"  # what no column of anybody's is called
 REJECTED = re.compile(
-    r"CSV Error on Line|state machine reached an invalid state|Invalid unicode|not utf-8", re.IGNORECASE
+    r"CSV Error on Line|state machine reached an invalid state|Invalid unicode|not utf-8|Maximum line size|"
+    "does not support a full read",
+    re.IGNORECASE,
 )
 GLOB = re.compile(r"[*?[]")
 NOW = {"current_date", "current_timestamp", "current_time", "localtime", "localtimestamp"}  # called without brackets

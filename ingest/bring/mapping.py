@@ -79,7 +79,10 @@ def with_mapping(archive: Archive, folder: Path, given: Given, study: str | None
                 "them out, or say with --format table that it is a table"
             )
         return replace(archive, study=study) if archive.names_study else archive
+    names = [name for name, _ in given.beside]
     for name, path in given.beside:
+        if names.count(name) > 1:
+            raise UserError(f"--with {name} is given twice: call one of the tables otherwise")
         if not path.is_file():
             raise UserError(f"--with {printable(name)}: there is no file {printable(path)}")
     folder = Path(folder).resolve()

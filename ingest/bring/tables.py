@@ -19,6 +19,7 @@ from ingest.warehouse import UserError, in_memory, printable, quoted, some
 IS_DUCKDB = b"DUCK"
 RECORDS = pa.schema([("filename", pa.string()), ("record", pa.string())])
 SOURCE = "source"
+MOST_COLUMNS = 1000  # a reader of CSV or Parquet has buffers for each
 BLOCK_BYTES = 1 << 20
 
 
@@ -106,7 +107,7 @@ class Tables:
         for path, called in files.items():
             with _sentences():
                 header = header_of(path, printable(called))
-            _refuse_twice(header[0], called)
+            _refuse_columns(header[0], called)
             headers.setdefault((*header, compression_of(path)), []).append(path)
         for (columns, delimiter, compression), paths in headers.items():
             more = {"columns": list(columns), "delimiter": delimiter, "compression": compression}
@@ -119,7 +120,7 @@ class Tables:
                 names = pq.read_schema(path).names
             except (OSError, pa.ArrowException) as error:
                 raise UserError(f"{printable(called)} cannot be read as Parquet: {printable(error)}") from None
-            _refuse_twice(names, called)
+            _refuse_columns(names, called)
         yield _part("parquet", list(files), _above(next(iter(files)), files))
 
     def _records(self, files):
@@ -138,7 +139,7 @@ class Tables:
     def _sheets(self, path, called):
         folder = self.scratch / f"sheets-{next(self.n_copies)}"
         for nth, (table, columns, rows) in enumerate(sheets(path, printable(called))):
-            _refuse_twice(columns, f"{called} ({table})")
+            _refuse_columns(columns, f"{called} ({table})")
             target = folder / str(nth) / f"{called}.parquet"
             if write_sheet(columns, rows, target):
                 yield table, _part("parquet", [target], folder / str(nth), ending=".parquet")
@@ -171,7 +172,12 @@ def _above(path, files):
     return str(path)[: -len(files[path]) - 1]
 
 
-def _refuse_twice(names, called):
+def _refuse_columns(names, called):
+    if len(names) > MOST_COLUMNS:
+        raise UserError(
+            f"{printable(called)} has {len(names):,} columns, and no table may have more than {MOST_COLUMNS:,}: leave "
+            "out those that say nothing of trials"
+        )
     seen = Counter(name.lower() for name in names)
     if twice := [name for name in names if seen[name.lower()] > 1]:
         raise UserError(f"{printable(called)} has two columns that are called {printable(twice[0])}: rename one")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 DELIMITERS = ",;\t|"
+LONGEST_ROW = 8 << 20  # bytes that DuckDB reads: its buffers grow with it
 AT_THE_END = "unexpected end of data"
 OF_QUOTES = ("expected after", AT_THE_END)  # what Python's reader says of them
 OPENERS = {"gzip": gzip.open, "none": open}
@@ -56,7 +57,7 @@ def read_csv(path: Path, name: str, *, may_be_empty: bool = False) -> Iterator[C
             is_refused = not may_be_empty
             line = rows.line_num + 1
             for values in rows:
-                if values:
+                if not _is_blank(header, values):
                     is_refused = False
                     if problem := _misfit(header, values):
                         raise ValueError(f"{name}:{line}: {problem}")
@@ -110,8 +111,12 @@ def clean_csv(path: Path, target: Path, name: str) -> Iterator[tuple[int, str, s
                 if AT_THE_END in str(error):
                     raise ValueError(f"{name}:{first}: {problem}") from None
             else:
-                problem = values and _misfit(header, values)
-                if values and not problem:
+                if _is_blank(header, values):
+                    continue
+                problem = _misfit(header, values)
+                if sum(map(len, lines.taken)) > LONGEST_ROW:
+                    problem = f"this row is longer than {LONGEST_ROW >> 20} MB"
+                if not problem:
                     write(values)
             if problem:
                 yield first, b"".join(lines.taken).decode("utf-8", "backslashreplace").rstrip("\r\n"), problem
@@ -149,6 +154,11 @@ def _header(lines, name):
     if twice := [column for column in header if header.count(column) > 1]:
         raise ValueError(f"{name}:1: the header names the column {twice[0]} twice")
     return header, rows
+
+
+def _is_blank(header, values):
+    """Whether a line holds nothing, or blanks where several values should stand."""
+    return not values or (len(header) > 1 and len(values) == 1 and not values[0].strip())
 
 
 def _misfit(header, values):

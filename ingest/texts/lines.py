@@ -90,6 +90,11 @@ def walk(folder: Path) -> tuple[dict[Path, int], dict[Path, str], dict[Path, str
         raise UserError(f"{printable(folder)} cannot be read: {error.strerror}") from None
     if stat.S_ISREG(status.st_mode):
         return {folder: status.st_size}, {}, {}
+    if not stat.S_ISDIR(status.st_mode):
+        raise UserError(
+            f"{printable(folder)} is no file that lies on a disk, nor a folder: write what it gives into one and "
+            "import that"
+        )
     statuses, skipped, unreadable = {}, {}, {}
     root = os.path.realpath(folder)
 

@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import json
+import os
 import re
 import sqlite3
 import sys
@@ -699,3 +700,28 @@ def test_a_formula_of_excel_without_its_result_is_named_with_its_place(
     excel(monkeypatch, rows, [*rows[:2], ("a/b", "theft", None, 24)])
     assert bring(path, MAP) == 0
     assert query("select response_recorded from raw.trials order by all") == [(12.0,), (24.0,)]
+
+
+def test_a_line_of_blanks_is_no_row(bring, query):
+    assert bring("llm,vignette,text\na/b,fever,1\n\n  \na/b,fever,2\n\t ") == 0
+    assert query("select response_recorded from raw.trials order by all") == [(1.0,), (2.0,)]
+    assert query("select count(*) from raw.quarantined_lines") == [(0,)]
+
+
+def test_a_row_that_is_too_long_is_set_apart_with_its_line(bring, query):
+    assert bring(f"llm,vignette,text\na/b,fever,{'x' * 30_000_000}\na/b,fever,2\n") == 3
+    assert query("select line_number, reason, length(text) from raw.quarantined_lines") == [
+        (2, "this row is longer than 8 MB; only its first 1 MB is kept", 1 << 20)
+    ]
+    assert query("select response_recorded from raw.trials") == [(2.0,)]
+
+
+def test_what_is_no_table_that_can_be_read_is_said_in_a_sentence(archive, refused, golden):
+    path = archive / "pipe.csv"
+    os.mkfifo(path)
+    golden(refused(path))
+    golden(refused(path, None, "--format", "table"))
+    (archive.parent / "names.csv").write_text("model\na/b\n")
+    beside = ("--with", f"names={archive.parent / 'names.csv'}")
+    golden(refused(FOREIGN, MAP, *beside, *beside))
+    golden(refused(",".join(["llm,vignette,text", *(f"x{n}" for n in range(2000))]) + "\n"))
