@@ -28,7 +28,16 @@ from ingest.bring.columns import OF_VIGNETTES, TIMEOUT_S
 from ingest.bring.tables import SOURCE, Tables, endings_of, kind_of
 from ingest.paradigms.paradigm import DIFFERS, SAME
 from ingest.texts.documents import read_records
-from ingest.texts.files import NAME_PATTERN, OF_PATTERNS, Finite, Part, found_wrong, text_of
+from ingest.texts.files import (
+    NAME_PATTERN,
+    OF_PATTERNS,
+    Finite,
+    Part,
+    found_wrong,
+    refuse_turned_range,
+    text_of,
+    units_meant,
+)
 from ingest.texts.lines import gather, walk
 from ingest.warehouse import ROOT, UserError, printable, sha256_of
 
@@ -59,7 +68,10 @@ class Vignette(Part):
     differs_by: Annotated[str, Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
-    def _says_what_differs(self):
+    def _can_be(self):
+        for meant in units_meant(self.response_unit):
+            raise ValueError(f"response_unit {self.response_unit} is no unit that numbers can be read in{meant}")
+        refuse_turned_range(self)
         if (self.baseline_prompt == DIFFERS) != (self.differs_by is not None):
             raise ValueError(
                 "baseline_prompt and differs_by: where the unanchored prompt differs by more than the anchor, say "

@@ -2,7 +2,6 @@
 
 import collections
 import itertools
-import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -27,19 +26,12 @@ from ingest.texts.files import (
     perhaps,
     refuse_twice,
     text_of,
+    units_meant,
 )  # fmt: skip
 from ingest.warehouse import UserError, printable, why_nowhere
 
 FOLDER = Path(__file__).resolve().parent
-# What units say of time, multiples and scales, and what is nearly that and meant; other words are units of one's own.
-WORDS_OF_UNITS = (
-    "seconds", "minutes", "hours", "days", "weeks", "fortnights", "months", "quarters", "years", "decades", "hundreds",
-    "thousand", "thousands", "million", "millions", "billions", "percent", "points", "scores", "pints", "quarts",
-)  # fmt: skip
-NEARLY_A_UNIT = 0.82
 FEWEST_IN_BASE = 10  # answers that something can be in per cent of, as `analysis.methods.small_samples` has it
-STATED = re.compile(r"^study: *['\"]?([^\s'\"#]+)", re.MULTILINE)
-WORD = re.compile(r"[^\W\d_]+")
 EXPECTED = (
     "a study is a mapping with the keys study, llms, vignettes, techniques and anchors; one of a bias other than "
     "anchoring has the key paradigm in place of vignettes and anchors"
@@ -291,13 +283,11 @@ class Study(Part):
         """Yield the units that are nearly ordinary ones: nothing would be converted to them."""
         for vignette in self.vignettes:
             unit = vignette.get("response_unit") or ""
-            for word in WORD.findall(unit):
-                is_known = {word, f"{word}s"} & {*WORDS_OF_UNITS}
-                if not is_known and (meant := perhaps(word, WORDS_OF_UNITS, NEARLY_A_UNIT)):
-                    yield (
-                        f"The unit {unit} of vignette {vignette['vignette']} is none that is known{meant}: answers in "
-                        "it are read as plain numbers, and none is converted to it."
-                    )
+            for meant in units_meant(unit):
+                yield (
+                    f"The unit {unit} of vignette {vignette['vignette']} is none that is known{meant}: answers in "
+                    "it are read as plain numbers, and none is converted to it."
+                )
 
 
 class Judges(Judging):

@@ -1,7 +1,8 @@
 """Files that people write: YAML, checked with pydantic; a mistake is one sentence with file, line and key."""
 
 import contextlib
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -23,6 +24,13 @@ NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
+WORD = re.compile(r"[^\W\d_]+")
+# What units say of time, multiples and scales, and what is nearly that and meant; other words are units of one's own.
+WORDS_OF_UNITS = (
+    "seconds", "minutes", "hours", "days", "weeks", "fortnights", "months", "quarters", "years", "decades", "hundreds",
+    "thousand", "thousands", "million", "millions", "billions", "percent", "points", "scores", "pints", "quarts",
+)  # fmt: skip
+NEARLY_A_UNIT = 0.82
 Checked = TypeVar("Checked")
 
 
@@ -153,6 +161,13 @@ def _named_in(sentence):
 def _unknown(name, keys):
     """Say of a key that there is none like it, and which of those that there are it may stand for."""
     return f"there is no such key{perhaps(name, keys)}" + (f": {NO_KEYS}" if name.lower() in KEYS else "")
+
+
+def units_meant(unit: str) -> Iterator[str]:
+    """Yield which ordinary unit may be meant by each word of a unit that nearly is one and is none."""
+    for word in WORD.findall(unit):
+        if not {word, f"{word}s"} & {*WORDS_OF_UNITS} and (meant := perhaps(word, WORDS_OF_UNITS, NEARLY_A_UNIT)):
+            yield meant
 
 
 def perhaps(given: str, names: Iterable[str], likeness: float = 0.5) -> str:

@@ -289,6 +289,8 @@ REFUSED = {
     "two studies": MAP.replace("answer as number", "answer as number, 'study-' || answer as study"),
     "no study": MAP.replace("answer as number", "answer as number, 'A Study' as study"),
     "half a vignette": MAP.replace(", 'judicial' as domain", ""),
+    "a range turned round": MAP.replace("answer as number", "answer as number, 9 as valid_min, 3 as valid_max"),
+    "a misspelt unit": MAP.replace("'months'", "'mnoths'"),
     "no filename": MAP.replace("filename", "null as filename"),
     "another filename": MAP.replace("filename", "'x.csv' as filename"),
     "a function of chance": MAP.replace("answer as", "(select uuid()) as item, answer as"),
