@@ -638,6 +638,11 @@ def render(summary) -> str:
                 else "nothing is measured of their answers (docs/how-to/add-a-bias.md)"
             )
             lines.append(f"  unknown {what}, loaded under their own names: {named}; {to_do}")
+    for column, values in summary.techniques_left_out.items():
+        lines.append(
+            f"  every trial counts as no_technique, and no use was made of the column {column} ({some(values, 5)}): if "
+            "it says the technique, let a mapping (--map) yield it as technique"
+        )
     if summary.unlisted_llms:
         lines.append(
             f"  of unknown vendors: {some(summary.unlisted_llms)}; they count together as one vendor until "

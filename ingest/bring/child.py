@@ -19,7 +19,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ingest.bring.columns import FILENAME, KNOWN, OF_ALL, refuse_columns
+from ingest.bring.columns import FILENAME, KNOWN, OF_ALL, OF_TECHNIQUES, refuse_columns
 from ingest.texts.csv_text import LONGEST_ROW
 from ingest.warehouse import DAMAGE, SESSION, UserError, printable, quoted, some
 
@@ -27,6 +27,7 @@ MEMORY = "600MB"
 MEMORY_BEYOND = 1200 << 20  # that DuckDB's own limit does not know of, such as one long text
 ROWS_AT_A_TIME = 50_000
 UNCLEAN = 3
+MOST_TECHNIQUES = 40
 IN = "__file_of_row"  # what no column of anybody's is called
 REJECTED = re.compile(
     r"CSV Error on Line|state machine reached an invalid state|Invalid unicode|not utf-8|Maximum line size|"
@@ -272,6 +273,7 @@ def send_rows(memory, spec) -> None:
             counts = memory.execute(f"select {FILENAME}, count(*){all_of_it} from {_table(table)} group by all")
             for file, n, *_ in counts.fetchall():
                 n_rows[file] = n_rows.get(file, 0) + n
+    told = {"rows": n_rows, "names": names, "techniques": techniques_left_out(memory, spec, names)}
     here = {name.lower(): name for name in names}
     of_row = [name for name in names if name.lower() != FILENAME and name.lower() not in OF_ALL]
     said = [
@@ -284,10 +286,31 @@ def send_rows(memory, spec) -> None:
     reader = memory.sql(f"select {file} as {FILENAME}, {line} as line, {', '.join(said)} from yielded").to_arrow_reader(
         ROWS_AT_A_TIME
     )
-    schema = reader.schema.with_metadata({"rows": json.dumps(n_rows), "names": json.dumps(names)})
+    schema = reader.schema.with_metadata({name: json.dumps(what) for name, what in told.items()})
     with pa.ipc.new_stream(sys.stdout.buffer, schema) as stream:
         for batch in reader:
             stream.write_batch(batch)
+
+
+def techniques_left_out(memory, spec, names: list[str]) -> dict[str, list[str]]:
+    """Return the columns that may say by which technique was asked, and that a mapping never names, with their values.
+
+    None where it yields the technique.
+    """
+    if "technique" in map(str.lower, names):
+        return {}
+    found = {}
+    for table in spec["tables"]:
+        for column, of_type, *_ in memory.execute(f"describe from {_table(table)}").fetchall():
+            is_named = re.search(rf"(?<!\w){re.escape(column)}(?!\w)", spec["select"], re.IGNORECASE)
+            if of_type == "VARCHAR" and OF_TECHNIQUES.search(column) and not is_named and column.lower() not in KNOWN:
+                values = memory.execute(
+                    f"select distinct left({_name(column)}, 40) as value from {_table(table)} where value is not null "
+                    f"order by value limit {MOST_TECHNIQUES + 1}"
+                ).fetchall()
+                if 1 < len(values) <= MOST_TECHNIQUES:  # of more it is a text, such as a prompt
+                    found[column] = [value for (value,) in values]
+    return found
 
 
 def bind(memory, spec) -> list[str]:

@@ -72,7 +72,7 @@ OTHERWISE = {
     "anchor_direction": ("direction", "anchor_type", "anchor_condition"),
     "anchor_value": ("anchor", "anchor_number"),
     "temperature": ("temp", "t"),
-    "replicate": ("run", "run_index", "run_id", "repetition", "repeat", "trial_number"),
+    "replicate": ("run", "run_index", "repetition", "repeat", "trial_number"),
     "asked_at": ("timestamp", "time", "datetime", "created_at", "collected_at", "date"),
     "error": ("error_message", "exception", "reason_recorded"),
     "llm_returned": ("returned_model", "actual_model"),
@@ -82,6 +82,10 @@ OTHERWISE = {
     "own_id": ("id", "trial_id", "uuid", "result_id"),
     "response_unit": ("unit",),
 }  # fmt: skip
+# What a column may be called that says by which technique was asked.
+OF_TECHNIQUES = re.compile(
+    r"techni|condition|prompt|strateg|debias|mitigat|interven|method|treatment|variant", re.IGNORECASE
+)
 MEANT = {other: name for name, others in OTHERWISE.items() for other in others}
 
 

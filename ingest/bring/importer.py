@@ -468,6 +468,7 @@ class Summary:
     unknown_vignettes: Counter = field(default_factory=Counter)
     unknown_techniques: Counter = field(default_factory=Counter)
     unknown_paradigms: Counter = field(default_factory=Counter)
+    techniques_left_out: dict = field(default_factory=dict)  # columns that may name techniques, with their values
     source_name: str = ""
     label: str | None = None
     part: str | None = None
@@ -861,7 +862,11 @@ class _Import:
         ):
             counts.update({printable(name): n for name, n in self._query(query)})
         if self.mapping:
-            summary.unknown_paradigms.update(of_rows.unknown_paradigms(self.archive, summary.rows))
+            summary.techniques_left_out = {
+                printable(column): [*map(printable, values)]
+                for column, values in self.mapping.techniques_left_out.items()
+            }
+            summary.unknown_paradigms.update(of_rows.unknown_paradigms(summary.rows))
         summary.unlisted_llms = [printable(llm) for llm in unlisted_among(self.memory, "counts")]
 
     def _reject(self, rejected):

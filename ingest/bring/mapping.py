@@ -141,6 +141,7 @@ class Mapping:
         self.tables = Tables(scratch, archive.read or read_records)
         self.n_rows, self.n_yielded = {}, Counter()  # by file, how many it holds and how many the mapping yields
         self.names: list[str] = []  # the columns that it yields
+        self.techniques_left_out = {}  # columns that may say the technique, with their values
         self.studies, self.vignettes = set(), set()  # as its rows say
         is_map = given.path is not None
         self.name = printable(given.path) if is_map else printable(folder.name)
@@ -281,6 +282,7 @@ class Mapping:
                 with pa.ipc.open_stream(child.process.stdout) as stream:
                     told = stream.schema.metadata
                     self.n_rows, self.names = json.loads(told[b"rows"]), json.loads(told[b"names"])
+                    self.techniques_left_out = json.loads(told[b"techniques"])
                     child.give(sum(self.n_rows.values()) / ROWS_A_SECOND)
                     yield from stream
             except (pa.ArrowInvalid, OSError):  # it said why it ended

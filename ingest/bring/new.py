@@ -16,6 +16,7 @@ from ingest.texts.lines import walk
 from ingest.warehouse import UserError, printable, scratch
 
 LONGEST_TYPE = 400
+NESTED = re.compile(r"^(STRUCT|MAP|UNION|JSON)|\[\d*\]$")  # types of what holds values and is none
 
 
 def new_mapping(folder: Path, form: str | None, given: Given) -> str:
@@ -30,8 +31,12 @@ def new_mapping(folder: Path, form: str | None, given: Given) -> str:
         tables = mapping.describe_tables()
     source = next((name for name in tables if name == SOURCE), max(tables, key=lambda name: len(tables[name])))
     found = {}
-    for column, *_ in tables[source]:
-        if column != "filename" and (name := likely_column(column, KNOWN.keys() - found)):
+    for column, of_type, *_ in tables[source]:
+        if (
+            column != "filename"
+            and not NESTED.search(of_type)
+            and (name := likely_column(column, KNOWN.keys() - found))
+        ):
             found[name] = _in_sql(column)
     select = mapping.archive.select.strip() if mapping.archive.select != AS_IT_IS else _select(found, source)
     of_tables = [line for name, columns in tables.items() for line in _comments(name, columns)]

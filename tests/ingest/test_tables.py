@@ -727,3 +727,24 @@ def test_what_is_no_table_that_can_be_read_is_said_in_a_sentence(archive, refuse
     beside = ("--with", f"names={archive.parent / 'names.csv'}")
     golden(refused(FOREIGN, MAP, *beside, *beside))
     golden(refused(",".join(["llm,vignette,text", *(f"x{n}" for n in range(2000))]) + "\n"))
+
+
+def test_a_column_that_may_say_the_technique_and_is_not_used_is_told(bring, capsys):
+    header, rows = "model,scene,anchor,answer,debias_mode,prompt", "a/b,theft,,12,sacd,p1\na/b,theft,5,9,plain,p1\n"
+    told = "no use was made of the column debias_mode (plain, sacd)"
+    assert bring(f"{header}\n{rows}", MAP) == 0
+    said = capsys.readouterr().out
+    assert told in said
+    assert "column prompt" not in said
+    assert bring(None, MAP.replace("answer as", "debias_mode as technique, answer as"), "--complete") == 0
+    assert told not in capsys.readouterr().out
+    assert bring(None, MAP + "where debias_mode != 'x'", "--complete") == 0
+    assert told not in capsys.readouterr().out
+
+
+def test_a_new_mapping_takes_no_run_for_a_replicate_and_no_structure_for_a_text(archive, bring):
+    record = {"model": "a/b", "scenario": "v", "run_id": "run-7", "response": {"text": "12"}, "answer": "12"}
+    assert bring(json.dumps(record), None, "--map", "new", name="results.jsonl") == 0
+    lines = [line.split("--")[0].strip() for line in (archive.parent / "map.sql").read_text().splitlines()]
+    assert {"answer as text,", "model as llm,", "scenario as vignette,"} <= {*lines}
+    assert not [line for line in lines if line.startswith(("run_id as", "response as"))]
