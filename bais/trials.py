@@ -365,13 +365,16 @@ def _print_trial(record):
     _print_transcript(record)
     _print_calls(record)
     _print_checks(record)
+    from ingest.archives import is_of_rows
+
     print("\nWhere it comes from")
+    of_what = "row" if is_of_rows(record["archive"]) else "line"
     recorded = {name: value for name, value in (record["line"] or {}).items() if name not in SPOKEN}
     _print_known(
         ("batch", record["batch_id"]),
         ("published by", record["became"]["published_batch_id"] if record["became"]["fate"] == "taken_over" else None),
         ("archive", record["archive"]),
-        ("file", f"{record['source_file']}, line {record['source_line']}" if record["source_file"] else None),
+        ("file", f"{record['source_file']}, {of_what} {record['source_line']}" if record["source_file"] else None),
         ("recorded line", json.dumps(recorded, ensure_ascii=False) if recorded else None),
         indent="  ",
     )

@@ -669,15 +669,16 @@ def render(summary) -> str:
 
 
 def _alike(quarantined) -> Iterator[str]:
-    """Yield of each file and reason the lines that were set apart for it."""
+    """Yield of each file and reason the lines that were set apart for it, or the rows that a mapping makes of it."""
     alike = {}
-    for file, number, why in quarantined:
-        alike.setdefault((file, why), []).append(number)
-    for (file, why), places in alike.items():
+    for file, number, is_row, why in quarantined:
+        alike.setdefault((file, is_row, why), []).append(number)
+    for (file, is_row, why), places in alike.items():
         numbers = [number for number in places if number]
         runs = [[n for _, n in run] for _, run in itertools.groupby(enumerate(numbers), lambda at: at[1] - at[0])]
         ends = [f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
-        yield f"{file}{f':{some(ends)}' if ends else ''}: {why}"
+        before = f", row{'' if len(numbers) == 1 else 's'} " if is_row else ":"
+        yield f"{file}{f'{before}{some(ends)}' if ends else ''}: {why}"
 
 
 def _technique_meant(name) -> str:

@@ -187,6 +187,11 @@ def archive_of(form: str) -> Archive:
     return import_module(f"ingest.archives.{form.replace('-', '_')}").ARCHIVE
 
 
+def is_of_rows(name: str | None) -> bool:
+    """Whether a format, as `raw` calls it, is of tables: what comes of these is counted by rows, and not by lines."""
+    return name is not None and name.replace("_", "-") in formats() and archive_of(name).select is not None
+
+
 def archives() -> list[Archive]:
     """Return all formats."""
     return [archive_of(form) for form in formats()]

@@ -310,7 +310,8 @@ select
     name,
     case when not is_binary then line_number end as line_number,
     case when is_binary then text[:200] else text end as text,
-    reason
+    reason,
+    getvariable('mapping') is not null and class in ('trial', 'foreign') as is_row
 from refused
 where not is_skipped and not is_said_before
 """
@@ -458,7 +459,7 @@ class Summary:
     rows: Counter = field(default_factory=Counter)
     skipped: dict = field(default_factory=dict)
     unfinished: dict = field(default_factory=dict)
-    quarantined: list = field(default_factory=list)
+    quarantined: list = field(default_factory=list)  # file, number, whether that is of a row a mapping makes, reason
     n_lines: int = 0
     n_rows: dict = field(default_factory=dict)  # of a table, by file: its rows, and those that a mapping yields
     skipped_lines: Counter = field(default_factory=Counter)
@@ -844,11 +845,11 @@ class _Import:
             "select name, looks_like from fruitless join files using (file) where looks_like is not null"
         )
         summary.skipped |= {name: printable(f"other data: {looks_like}") for name, looks_like in others}
-        unread = self._query("select name, line_number, reason from quarantined order by all")
-        summary.quarantined = [(name, number, printable(reason)) for name, number, reason in unread]
+        unread = self._query("select name, line_number, is_row, reason from quarantined order by all")
+        summary.quarantined = [(*place, printable(reason)) for *place, reason in unread]
         kinds = self._query("select kind, count(distinct file), sum(n)::bigint from counts group by kind")
         if not kinds:
-            refusals = [*summary.skipped.items(), *((name, reason) for name, _, reason in summary.quarantined)]
+            refusals = [*summary.skipped.items(), *((name, reason) for name, *_, reason in summary.quarantined)]
             raise self.archive.unusable(self.folder, f"{summary.n_files} files, none with trials", refusals)
         for kind, n_files, n in kinds:
             summary.files[printable(kind)] += n_files

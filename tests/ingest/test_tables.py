@@ -417,7 +417,7 @@ def test_what_is_wrong_in_one_way_is_one_line_and_a_technique_of_another_name_is
     assert bring("\n".join([HEADER, *rows])) == 3
     said = capsys.readouterr().out
     assert (
-        "\n    results.csv:3-5, 7: no trial of this format: anchor_direction is not none, low or high: control\n"
+        "\n    results.csv, rows 3-5, 7: no trial of this format: anchor_direction is not none, low or high: control\n"
         in said
     )
     assert "SACD (1 trials) (perhaps sacd)" in said
