@@ -643,6 +643,12 @@ def render(summary) -> str:
             f"  every trial counts as no_technique, and no use was made of the column {column} ({some(values, 5)}): if "
             "it says the technique, let a mapping (--map) yield it as technique"
         )
+    for file, (number, n) in sorted(summary.with_keys.items()):
+        hold = "row holds" if n == 1 else "rows hold"
+        lines.append(
+            f"  {file}: {n:,} {hold} what looks like an API key (first row {number:,}); it is kept as it stands, also in "
+            "exports: revoke that key, take it out of the file, and import that into another warehouse"
+        )
     if summary.unlisted_llms:
         lines.append(
             f"  of unknown vendors: {some(summary.unlisted_llms)}; they count together as one vendor until "
@@ -665,7 +671,13 @@ def render(summary) -> str:
         ),
         (summary.n_gone, _fate_of_gone(summary)),
     )
-    return "\n".join([*lines, *(f"  {fate}" for n, fate in fates if n and not summary.is_older)])
+    lines += [f"  {fate}" for n, fate in fates if n and not summary.is_older]
+    if summary.to_withdraw:
+        lines.append(
+            f'  imported by mistake? after `bais build`, `bais withdraw --where "{summary.to_withdraw}" --why TEXT` takes '
+            "it out of every public table, and `bais restore` brings it back"
+        )
+    return "\n".join(lines)
 
 
 def _alike(quarantined) -> Iterator[str]:

@@ -32,6 +32,7 @@ from ingest.land.versions import Version
 from ingest.studies.baseline import OF_BASELINES
 from ingest.studies.families import families_recorded
 from ingest.texts.lines import beginning, gather, read_blocks, repeated_keys, split_blocks, walk, whole_characters
+from ingest.texts.redaction import LIKE_A_KEY
 from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, warehouse_path
 
 BLOCK_BYTES = 1 << 20
@@ -134,6 +135,13 @@ select file, line_number, text, reason, case when is_like_a_trial then 'trial' e
 from no_trials where shape is null;
 
 delete from parsed where kind is null
+"""
+
+WITH_KEYS = f"""
+select name, min(line_number), count(*)
+from chunk inner join files using (file)
+where regexp_matches(line, {quoted(LIKE_A_KEY)})
+group by name
 """
 
 # Equal lines of one file are told apart by their occurrence, so that none is lost and a reload adds none.
@@ -470,10 +478,12 @@ class Summary:
     unknown_techniques: Counter = field(default_factory=Counter)
     unknown_paradigms: Counter = field(default_factory=Counter)
     techniques_left_out: dict = field(default_factory=dict)  # columns that may name techniques, with their values
+    with_keys: dict = field(default_factory=dict)  # by file: the first row with what looks like a key, and how many
     source_name: str = ""
     label: str | None = None
     part: str | None = None
     version: str | None = None
+    to_withdraw: str | None = None  # the condition that all of it meets, where nothing else does
     is_older: bool = False
     is_complete: bool = False
     is_mapped_anew: bool = False
@@ -739,6 +749,9 @@ class _Import:
         """Turn a chunk of lines into trials."""
         if self.mapping:
             self.memory.execute("create or replace temp view lines as from chunk")
+            for name, number, n in self._query(WITH_KEYS):
+                first, n_before = self.summary.with_keys.get(printable(name), (number, 0))
+                self.summary.with_keys[printable(name)] = (first, n_before + n)
         else:
             self._find_lines()
         parse = PARSE.format(
@@ -795,6 +808,8 @@ class _Import:
         self._set(is_complete=summary.is_complete)
         versions.decide(memory)
         self._sum_up()
+        if self.mapping and not self._query("select 1 from known limit 1"):
+            summary.to_withdraw = printable(f"study = {quoted(self.archive.study)}")
         if summary.version:
             yield from self._some(SELECT_TO_LAND)
 

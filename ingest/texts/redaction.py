@@ -13,6 +13,11 @@ MOST_OF_A_WORD = 500  # characters that are kept of what is no answer
 MOST_TOKENS = 20_000  # with log-probabilities
 MOST_AT_ONCE = 100_000  # so many more are looked at, since half a key at the end would not be known
 BEARER = re.compile(r"\bbearer\s+(?!\[key\])[^\s\"'<>]+", re.IGNORECASE)
+# what vendors' keys look like, in DuckDB's and in Python's expressions: nobody tells an import which keys there are
+LIKE_A_KEY = (
+    r"\b(sk-[A-Za-z0-9_-]{20,}|AIza[0-9A-Za-z_-]{35}|gsk_[A-Za-z0-9]{40,}|hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{36}"
+    r"|AKIA[0-9A-Z]{16}|[Bb]earer\s+[A-Za-z0-9._~+/-]{20,})"
+)
 # a short key is whole where a word begins, also one after an escape such as \n, \u003d or %3D, and where a word ends
 BEGINS = r"(?:(?<![\w-])|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4})|(?<=%[0-9a-fA-F]{2}))"
 ENDS = r"(?![\w-])"

@@ -748,3 +748,25 @@ def test_a_new_mapping_takes_no_run_for_a_replicate_and_no_structure_for_a_text(
     lines = [line.split("--")[0].strip() for line in (archive.parent / "map.sql").read_text().splitlines()]
     assert {"answer as text,", "model as llm,", "scenario as vignette,"} <= {*lines}
     assert not [line for line in lines if line.startswith(("run_id as", "response as"))]
+
+
+def test_what_looks_like_a_key_in_a_row_is_told_and_kept(bring, query, capsys):
+    key = "sk-or-v1-" + "0a1b2c3d" * 6
+    rows = [
+        "a/b,fever,3,",
+        f"a/b,fever,,Error 401: {key}",
+        f"a/b,fever,,Bearer {key}",
+        "a/b,fever,4,ask-nicely-about-this",
+    ]
+    assert bring("\n".join(["llm,vignette,number,error", *rows])) == 0
+    said = capsys.readouterr().out
+    assert "results.csv: 2 rows hold what looks like an API key (first row 2)" in said
+    assert key not in said
+    assert query(f"select count(*) from raw.trials where contains(reason_recorded, '{key}')") == [(2,)]
+
+
+def test_an_import_says_once_how_all_of_it_is_taken_out_again(bring, capsys):
+    assert bring(FOREIGN, MAP, "--study", "thefts") == 0
+    assert "`bais withdraw --where \"study = 'thefts'\" --why TEXT`" in capsys.readouterr().out
+    assert bring(FOREIGN + "a/b,theft,,7\n", MAP, "--study", "thefts") == 0
+    assert "bais withdraw" not in capsys.readouterr().out
