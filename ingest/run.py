@@ -646,8 +646,8 @@ def render(summary) -> str:
     for file, (number, n) in sorted(summary.with_keys.items()):
         hold = "row holds" if n == 1 else "rows hold"
         lines.append(
-            f"  {file}: {n:,} {hold} what looks like an API key (first row {number:,}); it is kept as it stands, also in "
-            "exports: revoke that key, take it out of the file, and import that into another warehouse"
+            f"  {file}: {n:,} {hold} what looks like an API key (first row {number:,}); it is kept as it stands, also "
+            "in exports: revoke that key, take it out of the file, and import that into another warehouse"
         )
     if summary.unlisted_llms:
         lines.append(
@@ -674,8 +674,8 @@ def render(summary) -> str:
     lines += [f"  {fate}" for n, fate in fates if n and not summary.is_older]
     if summary.to_withdraw:
         lines.append(
-            f'  imported by mistake? after `bais build`, `bais withdraw --where "{summary.to_withdraw}" --why TEXT` takes '
-            "it out of every public table, and `bais restore` brings it back"
+            f'  imported by mistake? after `bais build`, `bais withdraw --where "{summary.to_withdraw}" --why TEXT` '
+            "takes it out of every public table, and `bais restore` brings it back"
         )
     return "\n".join(lines)
 
