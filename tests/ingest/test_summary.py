@@ -28,7 +28,7 @@ def test_long_lists_end_with_how_many_more_there_are(golden):
     summary = Summary("folder")
     summary.rows["baseline"], summary.files["baseline"] = 1, 1
     summary.skipped = {f"{i}.txt": "not a .jsonl file" for i in range(30)}
-    summary.quarantined = [(f"{i}.jsonl", 1, "cut off") for i in range(1200)]
+    summary.quarantined = [(f"{i}.jsonl", 1, False, "cut off") for i in range(1200)]
     summary.unknown_llms.update({f"new/{i}": 1 for i in range(25)})
     text = render(summary)
     assert "and 10 more\n" in text
