@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
