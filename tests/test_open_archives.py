@@ -8,13 +8,24 @@ pytestmark = pytest.mark.slow("imports and builds 71,260 answers")
 ARCHIVES = SHARED / "data" / "archives"
 
 
+def archive(name):
+    """The folder of an archive; tests that need it are skipped where it is not."""
+    folder = ARCHIVES / name
+    if not folder.is_dir():
+        pytest.skip(f"no archive at {folder}; point BAIS_SHARED at a folder that has data/archives")
+    return folder
+
+
 @pytest.fixture(scope="module")
 def biases(built_once):
     """The answers of eight LLMs to twelve biases, imported and built."""
-    folder = ARCHIVES / "cognitive_biases_2026"
-    if not folder.is_dir():
-        pytest.skip(f"no archive at {folder}; point BAIS_SHARED at a folder that has data/archives")
-    return built_once("cognitive-biases", "--archive", folder)
+    return built_once("cognitive-biases", "--archive", archive("cognitive_biases_2026"))
+
+
+@pytest.fixture(scope="module")
+def dilemmas(built_once):
+    """The counts of six LLMs under fourteen combinations of techniques, imported and built."""
+    return built_once("software-engineering", "--archive", archive("software_engineering_2026"))
 
 
 def test_each_answer_lands_once_and_those_of_the_llm_that_kept_silent_are_held_back_by_its_name(biases):
@@ -39,3 +50,59 @@ def test_a_bias_is_estimated_of_each_paradigm_with_its_direction(biases):
     without_interval = [paradigm for paradigm, _, is_null in rows if is_null]
     assert (len(rows), without_interval) == (14, ["primacy"])  # of one item alone
     assert {paradigm for paradigm, value, _ in rows if value < 0} >= {"primacy", "framing_ratings"}
+
+
+def test_the_published_indices_recompute_and_ours_has_a_sign_and_an_interval(biases):
+    checked = "select recomputes, count(*) from marts.claim_checks where document = 'E' group by 1"
+    assert biases.query(checked) == [("yes", 87)]
+    held = biases.query(
+        "select count(*), count(recommended_low), bool_or(recommended_value < 0) from marts.claim_checks "
+        "where document = 'E' and recommended_value is not null"
+    )
+    assert held == [(71, 71, True)]
+
+
+def test_the_published_sensitivities_recompute(dilemmas):
+    checked = "select recomputes, count(*) from marts.claim_checks where document = 'F' group by 1"
+    assert dilemmas.query(checked) == [("yes", 672)]
+    assert dilemmas.query("select sum(n)::bigint from raw.counts") == [(978_797,)]
+
+
+def changes(dilemmas, technique, instrument):
+    """By LLM, by how many points of all decisions more of them differ with a technique, with its standard error."""
+    rows = dilemmas.query(
+        f"""
+        with rates as (
+            select llm, technique, sum(sum_of_values) / sum(n_trials) as rate, sum(n_trials) as n from marts.counts
+            where instrument = '{instrument}' group by all
+        )
+        select llm, 100 * (a.rate - b.rate), 100 * sqrt(a.rate * (1 - a.rate) / a.n + b.rate * (1 - b.rate) / b.n)
+        from rates as a inner join rates as b using (llm)
+        where a.technique = '{technique}' and b.technique = 'no_technique'
+        """
+    )
+    return {llm: (change, error) for llm, change, error in rows}
+
+
+@pytest.mark.parametrize(("instrument", "n_sure"), [("design_effect_1", 5), ("design_effect_5", 4)])
+def test_chain_of_thought_makes_more_decisions_differ_and_a_warning_fewer(dilemmas, instrument, n_sure):
+    thought = changes(dilemmas, "chain_of_thought", instrument)
+    found = sorted(change for change, _ in thought.values())
+    assert (len(found), found[0], found[-1]) == (6, pytest.approx(0.085, abs=0.01), pytest.approx(4.96, abs=0.01))
+    sure = {llm for llm, (change, error) in thought.items() if change > 1.96 * error}
+    assert "openai/gpt-4o-mini" not in sure
+    assert len(sure) == n_sure
+    warned = [change for change, _ in changes(dilemmas, "bias_warning", instrument).values()]
+    assert (min(warned), max(warned)) == (pytest.approx(-4.4, abs=0.1), pytest.approx(-2.1, abs=0.1))
+
+
+def test_nothing_is_decided_about_other_llms_where_three_vendors_were_asked(dilemmas):
+    decided = "select distinct certainty from inference.decisions where llm is null and comparison = 'control'"
+    assert dilemmas.query(decided) == [("too_few_vendors",)]
+
+
+def test_an_unsigned_measure_is_held_against_nothing(dilemmas):
+    rows = "select count(*), count(low), bool_and(contains(reason, 'unsigned')) from inference.outcome_contrasts"
+    ((n, n_bounded, are_unsigned),) = dilemmas.query(rows)
+    assert (n > 1000, n_bounded, are_unsigned) == (True, 0, True)
+    assert dilemmas.query("select count(*) from marts.human_comparisons") == [(0,)]

@@ -5,12 +5,18 @@
 {% set printed = estimate_keys() + [
     'published_value', 'decimals', 'unit', 'comparison', 'kind', 'derivation', 'inputs_are',
 ] %}
-with claims as (
+with loaded as (
+    select study from {{ ref('stg_batches') }}
+    union
+    select study from {{ ref('stg_counts') }}
+),
+
+claims as (
     select
         *,
         {{ claim_key() }} as claim_key,
         {{ recommended_quantity_of_claim() }} as recommended_as,
-        coalesce(study in (select study from {{ ref('stg_batches') }}) or inputs_are = 'printed', false) as is_loaded
+        coalesce(study in (from loaded) or inputs_are = 'printed', false) as is_loaded
     from {{ ref('published_claims') }}
 ),
 

@@ -1,4 +1,10 @@
+with landed as (
+    select study, source from raw.batches
+    union all
+    select study, 'counted' as source from staging.stg_counts
+)
+
 select study, bool_or(source = 'simulated') as is_simulated, bool_and(source = 'scored') as is_scored
-from (select study, source from raw.batches union all select study, 'counted' as source from staging.stg_counts)
+from landed
 group by study
 order by is_simulated, study

@@ -15,6 +15,7 @@ def model(dbt, session):
         "equivalence_tests": dbt.ref("equivalence_tests"),
         "int_claim_cells": dbt.ref("int_claim_cells"),
         "int_claim_effects": dbt.ref("int_claim_effects"),
+        "int_claim_indices": dbt.ref("int_claim_indices"),
         "int_claims_recommended": dbt.ref("int_claims_recommended"),
         "int_trials_directed": dbt.ref("int_trials_directed"),
         "intervals": dbt.ref("intervals"),
