@@ -59,7 +59,7 @@ def test_the_published_indices_recompute_and_ours_has_a_sign_and_an_interval(bia
         "select count(*), count(recommended_low), bool_or(recommended_value < 0) from marts.claim_checks "
         "where document = 'E' and recommended_value is not null"
     )
-    assert held == [(71, 71, True)]
+    assert held == [(71, 40, True)]
 
 
 def test_the_published_sensitivities_recompute(dilemmas):
@@ -84,14 +84,14 @@ def changes(dilemmas, technique, instrument):
     return {llm: (change, error) for llm, change, error in rows}
 
 
-@pytest.mark.parametrize(("instrument", "n_sure"), [("design_effect_1", 5), ("design_effect_5", 4)])
-def test_chain_of_thought_makes_more_decisions_differ_and_a_warning_fewer(dilemmas, instrument, n_sure):
+@pytest.mark.parametrize("instrument", ["design_effect_1", "design_effect_5"])
+def test_chain_of_thought_makes_more_decisions_differ_and_a_warning_fewer(dilemmas, instrument):
     thought = changes(dilemmas, "chain_of_thought", instrument)
     found = sorted(change for change, _ in thought.values())
     assert (len(found), found[0], found[-1]) == (6, pytest.approx(0.085, abs=0.01), pytest.approx(4.96, abs=0.01))
     sure = {llm for llm, (change, error) in thought.items() if change > 1.96 * error}
     assert "openai/gpt-4o-mini" not in sure
-    assert len(sure) == n_sure
+    assert len(sure) == 4
     warned = [change for change, _ in changes(dilemmas, "bias_warning", instrument).values()]
     assert (min(warned), max(warned)) == (pytest.approx(-4.4, abs=0.1), pytest.approx(-2.1, abs=0.1))
 

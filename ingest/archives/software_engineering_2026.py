@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from ingest.archives import Archive
-from ingest.land.counts import import_counts
+from ingest.archives.counts import import_counts
 
 ARCHIVE = Archive(
     name="software_engineering_2026",
