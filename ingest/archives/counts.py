@@ -121,10 +121,8 @@ def _checked(row, paradigms):
         except ValueError:
             is_right = False
         if not is_right or (name == "n" and row["n"] < 0) or value not in known.get(name, (value,)):
-            of_what = f"a count of {printable(row['paradigm'])}"
-            raise UserError(
-                f"{printable(file)}: {name} is {printable(str(value or 'empty'))} in {of_what}: mend it and import again; {NOTHING}"
-            )
+            said = f"{name} is {printable(str(value or 'empty'))} in a count of {printable(row['paradigm'])}"
+            raise UserError(f"{printable(file)}: {said}: mend it and import again; {NOTHING}")
     row["llm_recorded"] = row["llm"]
     return {name: row.get(name) for name in LANDED} | {"source_file": file}
 
