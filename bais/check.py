@@ -74,15 +74,17 @@ where list_contains(string_split(reason, '; '), $code) and decision is not null 
 
 UNPROVEN = """
 select study, count(*) as n, list(distinct vignette order by vignette) as vignettes from raw.trials
+anti join ({replaced}) using (trial_id)
 where source = 'recorded' and prompt_hash is null and list_contains($studies, study) group by study order by study
 """
 
-# of whom the flagged trials are, those of most trials first
+# of whom the flagged trials are, those of most trials first, and how many of them later versions have replaced
 OF_WHOM = """
-select flags.batch_id, reason, llm_recorded as llm, count(*) as n
+select flags.batch_id, reason, llm_recorded as llm, count(*) as n, count(replaced.trial_id) as n_replaced
 from raw.flagged_trials as flags
 semi join (select unnest($verdicts) as verdict_id) using (verdict_id)
 inner join raw.trials using (trial_id)
+left join ({replaced}) as replaced using (trial_id)
 group by all order by n desc, llm
 """
 SOURCES = "select batch_id, source from raw.batches"
@@ -179,22 +181,32 @@ def _say_all(verdicts):
 def _kinds(warehouse, verdicts, in_full=False):
     """Return the kinds of what is wrong with batches: those that fail them first, then those of most trials.
 
-    Of a batch that is replaced as a whole nothing is wrong any more, but in full.
+    Of trials that later versions have replaced nothing is wrong any more, but in full.
     """
-    of_whom = records(warehouse, OF_WHOM, {"verdicts": [verdict["verdict_id"] for verdict in verdicts]})
+    from ingest.land.fates import replaced
+
+    keys = {"verdicts": [verdict["verdict_id"] for verdict in verdicts]}
+    of_whom = records(warehouse, OF_WHOM.format(replaced=replaced()), keys)
     meant = dict(warehouse.sql(ALIASES).fetchall()) if "llm_aliases" in tables_in(warehouse, "seeds") else {}
-    wrong = {}
+    n_replaced, wrong = Counter(), {}
+    for row in of_whom:
+        n_replaced[row["batch_id"], row["reason"]] += row["n_replaced"] * (not in_full)
     for verdict in verdicts:
         has_failed = {finding["check_name"] for finding in verdict["checks"] if _has_failed(finding)}
         for finding in verdict["checks"] if in_full or not verdict["is_replaced"] else ():
             is_warning, name = not _has_failed(finding), finding["check_name"]
+            if n := n_replaced[verdict["batch_id"], name]:
+                finding = finding | {"n_offending": finding["n_offending"] - n}
+                if not finding["n_offending"]:
+                    continue
             if not (is_warning and name in has_failed):  # what fails a batch is above the threshold of its warning too
                 wrong.setdefault((name, not is_warning), []).append((verdict, finding))
     kinds = []
     for (name, has_failed), found in wrong.items():
         found.sort(key=lambda pair: -pair[1]["n_offending"])
         ids = {verdict["batch_id"] for verdict, _ in found}
-        llms = [row["llm"] for row in of_whom if row["reason"] == name and row["batch_id"] in ids]
+        those = [row for row in of_whom if row["reason"] == name and row["batch_id"] in ids]
+        llms = [row["llm"] for row in those if in_full or row["n"] > row["n_replaced"]]
         if not llms:  # of batches rather than of trials: the LLM of which most is said
             llms = [_llm_and_finding(finding["detail"])[0] for _, finding in found]
         kinds.append(Kind(name, has_failed, found, [*dict.fromkeys(meant.get(llm, llm) for llm in llms if llm)]))
@@ -261,7 +273,9 @@ def _on_unread(warehouse, studies):
 
 def _on_unproven(warehouse, studies):
     """Yield of how many recorded trials of the studies nothing tells what was asked."""
-    for row in records(warehouse, UNPROVEN, {"studies": sorted(studies)}):
+    from ingest.land.fates import replaced
+
+    for row in records(warehouse, UNPROVEN.format(replaced=replaced()), {"studies": sorted(studies)}):
         yield (
             f"No prompt is kept of {row['n']:,} recorded trials of {row['study']} ({', '.join(row['vignettes'])}): "
             "nothing tells whether they were asked what their labels say."

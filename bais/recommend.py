@@ -14,7 +14,7 @@ from bais.options import json_option
 from bais.places import asked_places, goals_of, places_meant
 from bais.sources import unread_lines
 from bais.terminal import say, say_each, say_json, similar
-from bais.warehouse import ASKED_OF, NOTHING_YET, count, is_public, llm_named, marts, records, refuse_unknown, values
+from bais.warehouse import COMPARED, NOTHING_YET, count, is_public, llm_named, marts, records, refuse_unknown, values
 from ingest.warehouse import UserError, printable
 
 # what papers print, by the goal that asks the same of a technique and in which errors cannot cancel
@@ -25,7 +25,7 @@ WITHOUT_TRIALS = {
     "content.news": "news and no trial of an LLM: docs/how-to/keep-a-news-set.md says how to ask LLMs about them",
 }
 OTHERS = f"""
-select distinct paradigm from {ASKED_OF}
+select distinct paradigm from marts.trials semi join ({COMPARED}) using (study, paradigm)
 where study = coalesce($study, study) and paradigm != $paradigm and role is null
     and (source = 'simulated') = $is_simulated
 order by paradigm

@@ -120,7 +120,8 @@ def lay_out(
         kept.remove(i)
         out.append(i)
     if width is not None and _width_of(least, kept) > width:
-        blocks = [pairs(zip(names, row, strict=True), width=width) for row in cells]
+        whole = [" ".join(lines) for lines in heads]
+        blocks = [pairs(zip(whole, row, strict=True), width=width) for row in cells]
         return "\n".join(f"── {i} {'─' * (width - len(str(i)) - 4)}\n{block}" for i, block in enumerate(blocks, 1))
     while width is not None and _width_of(sizes, kept) > width:
         widest = max(kept, key=lambda i: (sizes[i] - least[i] > 0, not to_right[i], sizes[i]))

@@ -34,6 +34,15 @@ PARADIGMS = f"""
 select distinct paradigm from {ASKED_OF}
 where study = coalesce($study, study) and paradigm != $paradigm and role is null order by paradigm
 """
+# of which something is compared, so that `bais recommend` has something to say
+COMPARED = """
+select study, paradigm from inference.outcome_contrasts where n_trials > 0
+union select study, paradigm from inference.decisions
+"""
+PARADIGMS_COMPARED = f"""
+select distinct paradigm from ({COMPARED})
+where study = coalesce($study, study) and paradigm != $paradigm order by paradigm
+"""
 PARADIGMS_OF_DOMAIN = """
 select distinct paradigm from inference.decisions
 where study = coalesce($study, study) and domain = $domain and paradigm != $paradigm order by paradigm
@@ -274,10 +283,13 @@ def refuse_paradigm(warehouse, paradigm: str, domain: str | None, study: str | N
         )
     if domain is None and paradigms and not domains:
         where = f"in study {printable(study)}" if study else "here"
+        offers = [
+            f"; `bais recommend --paradigm {printable(other)}{of_study}` says how large such a bias is and what helps"
+            for other in values(warehouse, PARADIGMS_COMPARED, {"study": study, "paradigm": paradigm})
+        ]
         raise UserError(
             f"nothing was asked about {printable(paradigm)} {where}: say which other "
-            f"bias with --paradigm: {', '.join(map(printable, paradigms))}; `bais recommend --paradigm "
-            f"{printable(paradigms[0])}{of_study}` says how large such a bias is and what helps"
+            f"bias with --paradigm: {', '.join(map(printable, paradigms))}{''.join(offers[:1])}"
         )
 
 

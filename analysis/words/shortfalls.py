@@ -20,8 +20,8 @@ SENTENCES = {
         "{n} of {asked} answers lie outside the range that is possible.",
     ),
     "failed": (
-        "{n} of {asked} questions got no answer: all calls failed.",
-        "{n} of {asked} questions got no answers: all calls failed.",
+        "{n} of {asked} trials got no answer: every call of it failed.",
+        "{n} of {asked} trials got no answers: every call of theirs failed.",
     ),
     "withdrawn": (
         "{n} of {asked} answers was withdrawn by hand after it was seen.",

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ingest.gate.batches import batch_meant
 from ingest.gate.mended import Hanging, hanging
-from ingest.land.fates import RECORDS, fates
+from ingest.land.fates import RECORDS, fates, replaced
 from ingest.land.models import query_of
 from ingest.land.raw import next_ordinal, prepare_raw, raw_transaction
 from ingest.warehouse import UserError, connect, printable, warehouse_path
@@ -159,6 +159,7 @@ def last_verdicts() -> list[dict]:
                 select verdict_id, count(distinct trial_id) filter (severity = 'quarantined') as n_quarantined,
                     count(distinct trial_id) filter (severity = 'suspect') as n_suspect
                 from raw.flagged_trials semi join ({query_of("stg_flagged_trials")}) using (trial_id, batch_id)
+                anti join ({replaced()}) using (trial_id)
                 group by verdict_id
             )
             select verdicts.*, act, is_decided, is_published, is_older,

@@ -86,3 +86,8 @@ def fates() -> str:
     """
     resolved, entries = query_of("int_versions_resolved"), query_of("stg_version_entries")
     return FATES.format(resolved=resolved, entries=entries, records=RECORDS)
+
+
+def replaced() -> str:
+    """Return the query of the records in whose place later versions have others, or none."""
+    return f"select trial_id from ({fates()}) where fate in ('superseded', 'gone')"

@@ -30,7 +30,7 @@ def said(**counts):
         ({"n_rejected": 300}, "300 of 1,200 answers are in batches that a person rejected."),
         ({"n_refused": 36}, "36 of 1,200 answers are refusals."),
         ({"n_out_of_range": 36}, "36 of 1,200 answers lie outside the range that is possible."),
-        ({"n_failed": 36}, "36 of 1,200 questions got no answers: all calls failed."),
+        ({"n_failed": 36}, "36 of 1,200 trials got no answers: every call of theirs failed."),
         ({"n_unparsed": 312}, "26 % of 1,200 answers could not be read."),
         ({"n_unparsed": 18}, "1.5 % of 1,200 answers could not be read."),
         ({"n_unparsed": 11}, "11 of 1,200 answers could not be read."),
@@ -113,4 +113,4 @@ def test_a_line_begins_with_its_domain_and_with_its_paradigm_where_a_domain_has_
 
 def test_every_sentence_ends_and_names_what_it_is_a_part_of():
     for of in SENTENCES.values():
-        assert all(re.search(r"\{asked\} (answers|questions) .*\.$", sentence) for sentence in of)
+        assert all(re.search(r"\{asked\} (answers|trials) .*\.$", sentence) for sentence in of)

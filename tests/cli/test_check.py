@@ -144,6 +144,25 @@ def test_warnings_of_simulated_studies_are_not_counted_beside_real_ones(warehous
     assert "2 with warnings are simulated" in said
 
 
+def test_trials_that_a_later_version_has_replaced_are_not_counted(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "data" / "warehouse.duckdb"))
+    for shift in (0, 1):  # of 40 trials of two new LLMs, every second one has another number in the second version
+        rows = [
+            f"{llm},v,law,months,no_technique,none,{20 + shift * (n % 2)},{llm[0]}{n}"
+            for llm in ("a/x", "b/y")
+            for n in range(20)
+        ]
+        header = "llm,vignette,domain,response_unit,technique,anchor_direction,number,own_id"
+        (tmp_path / "mine.csv").write_text("\n".join([header, *rows]) + "\n")
+        assert main(["import", str(tmp_path / "mine.csv"), "--study", "mine", "--source", "mine"]) == 0
+    capsys.readouterr()
+    assert main(["check"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "new_llm 40 " in said
+    assert "40 trials suspect" in said
+    assert "No prompt is kept of 40 recorded trials of mine" in said
+
+
 def test_each_check_of_the_gate_has_words():
     config = read_config()
     assert {*config["checks"], *config["score_checks"]} <= words_of_checks().keys()

@@ -173,6 +173,7 @@ def made_once(tmp_path_factory):
         insert_trial(made, "real", "bare", "vendor/c", "recorded")
         insert_trial(made, "real", "split", "vendor/g", "recorded")
         insert_trial(made, "other", "framing", "vendor/a", "recorded", "framing")
+        insert(made, "inference.outcome_contrasts", study="other", paradigm="framing", n_trials=2)
         insert_trial(made, "other", "judged", "vendor/a", "recorded", "judge_framing", "answer")
         for (domain, llm, vignette, reason), goal in product(WITHOUT_BASELINE, GOALS):
             insert(
@@ -869,6 +870,16 @@ def test_without_a_domain_all_are_in_one_table_and_other_biases_are_named(see, g
     golden(see("--study", "real"))
     assert "invented" in see()
     golden(see(), "framing")
+
+
+def test_a_bias_of_which_nothing_is_compared_is_not_offered(warehouse, see, refused):
+    assert "says how large" in refused("--study", "other")
+    with contextlib.closing(duckdb.connect(str(warehouse))) as connection:
+        connection.execute("delete from inference.outcome_contrasts")
+    assert "says how large" not in see()
+    said = refused("--study", "other")
+    assert "say which other bias with --paradigm: framing" in said
+    assert "says how large" not in said
 
 
 def test_places_of_too_few_vendors_are_told_in_one_paragraph_with_the_llms_that_are_helped_and_harmed(golden):

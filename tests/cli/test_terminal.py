@@ -43,6 +43,12 @@ def test_a_table_is_coloured_on_a_terminal_and_takes_no_more_room_for_it(at_a_te
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == without
 
 
+def test_a_head_of_several_lines_is_one_line_where_a_row_becomes_a_block():
+    laid = terminal.lay_out(["measure", "by chose_large\n(points)"], [("chose_large", "+22 [-2, +29]")], width=15)
+    assert "by chose_large (points)" in " ".join(laid.split())
+    assert "\\n" not in laid
+
+
 def test_what_goes_elsewhere_than_to_a_terminal_has_no_colour(capsys):
     terminal.say("FAILED, refused: x.")
     terminal.complain("x")
