@@ -57,8 +57,8 @@ LEADS = {
         "average answer too."
     ),
     "unsaid": (
-        "{goal} leads, since nobody said of {vignettes} that prompts without an anchor differ from those with one by "
-        "the anchor alone."
+        "{goal} leads, since the import does not say of {vignettes} whether prompts without an anchor differ from those "
+        "with one by the anchor alone; where they do, `same` in a column `baseline_prompt` says so."
     ),
     "other": "{other} does not lead: ",
 }
@@ -837,7 +837,7 @@ def _on_each(rows):
 
 def _why_it_leads(evidence, goal):
     """Say why the goal leads that does or, asked about another, why that one does not."""
-    if not evidence.prompts:
+    if not evidence.prompts or not evidence.of(*evidence.leading):  # nothing leads where nothing is compared
         return None
     differing = {vignette: text for vignette, text in evidence.prompts.items() if text}
     unsaid = [vignette for vignette, text in differing.items() if text.startswith(NOBODY_SAID)]

@@ -451,6 +451,7 @@ def test_it_is_said_why_a_goal_leads_and_of_another_that_it_does_not(golden):
     assert not said("leading", places=places(SPLIT), goal="gap", prompts={"theft": more})
     golden(said("beside", places=places(SPLIT), goal="gap", prompts={"theft": more}), "does not lead")
     assert not said("leading", places=places(SPLIT))
+    assert not said("leading", prompts={"theft": None})  # where nothing is compared
 
 
 def test_a_domain_with_one_case_names_it(golden):
