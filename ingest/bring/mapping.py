@@ -61,7 +61,7 @@ class Vignette(Part):
     """What the seeds say of the vignettes of the shipped studies."""
 
     domain: Annotated[str, Field(min_length=1)]
-    response_unit: Annotated[str, Field(min_length=1)]
+    response_unit: Annotated[str, Field(min_length=1)] | None
     valid_min: Finite | None = None
     valid_max: Finite | None = None
     baseline_prompt: Literal[SAME, DIFFERS] | None = None
@@ -141,8 +141,7 @@ class Mapping:
         self.tables = Tables(scratch, archive.read or read_records)
         self.n_rows, self.n_yielded = {}, Counter()  # by file, how many it holds and how many the mapping yields
         self.names: list[str] = []  # the columns that it yields
-        self.techniques_left_out = {}  # columns that may say the technique, with their values
-        self.studies, self.vignettes = set(), set()  # as its rows say
+        self.studies, self.vignettes, self.chosen = set(), set(), set()  # as its rows say; of what has no unit
         is_map = given.path is not None
         self.name = printable(given.path) if is_map else printable(folder.name)
         self.is_map = is_map or archive.select != AS_IT_IS
@@ -209,6 +208,8 @@ class Mapping:
         if not OF_VIGNETTES.keys().isdisjoint(self.names):
             rows = table.select(["vignette", *OF_VIGNETTES]).group_by(["vignette", *OF_VIGNETTES]).aggregate([])
             self.vignettes |= {tuple(row.values()) for row in rows.to_pylist() if row["vignette"]}
+        for column in {"choice", "label"}.intersection(self.names):
+            self.chosen.update(table.filter(pc.is_valid(table[column]))["vignette"].unique().to_pylist())
         for column in table.column_names if pc.any(pc.match_substring(table["line"], r"\u0000")).as_py() else ():
             if pc.any(pc.match_substring(table[column], "\0")).as_py():
                 raise UserError(
@@ -242,8 +243,12 @@ class Mapping:
         return [{"vignette": vignette, **self._checked(vignette, values)} for vignette, values in rows.items()]
 
     def _checked(self, vignette, values):
+        said = dict(zip(OF_VIGNETTES, values, strict=True))
+        if said["response_unit"] is None and vignette not in self.chosen:
+            where = f"{self.name}: vignette {printable(vignette)}"
+            raise UserError(f"{where}: response_unit is empty: say in which unit its numbers are")
         try:
-            return Vignette.model_validate(dict(zip(OF_VIGNETTES, values, strict=True))).model_dump()
+            return Vignette.model_validate(said).model_dump()
         except ValidationError as error:
             raise UserError(printable(f"{self.name}: vignette {vignette}: {found_wrong(error)[1]}")) from None
 

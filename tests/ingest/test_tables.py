@@ -150,6 +150,22 @@ def test_a_mapping_makes_trials_of_any_table(bring, query, capsys):
     assert mapping == MAP.strip()
 
 
+CHOICES = """llm,paradigm,vignette,arm,choice,number,domain,response_unit,technique,anchor_direction
+a/b,framing,plans,gain,sure,,health,,no_technique,
+a/b,anchoring,rent,,,800,housing,EUR,no_technique,none
+"""
+
+
+def test_a_vignette_that_asks_for_a_choice_needs_no_unit_beside_one_that_has_one(bring, query):
+    assert bring(CHOICES) in (0, 6)  # the gate wants more than a trial of each
+    found = query("select vignette, response_unit from raw.batches order by vignette")
+    assert found == [("plans", None), ("rent", "EUR")]
+
+
+def test_a_vignette_that_asks_for_a_number_needs_a_unit(refused):
+    assert "vignette rent: response_unit is empty: say in which unit" in refused(CHOICES.replace("EUR", ""))
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "json", "document", "parquet", "sqlite", "duckdb", "csv.gz", "tsv"])
 def test_a_table_is_read_in_each_of_its_forms(archive, bring, query, kind):
     rows = [row(12), row(9, anchor=5)]
