@@ -6,18 +6,19 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from analysis.claims import OWN
 from bais import project
-from bais.terminal import progress, say
+from bais.terminal import complain, progress, say
 from ingest.land.vendors import refuse_mistakes
-from ingest.warehouse import FULL, UserError, free_bytes, home, warehouse_path, why_not_written
+from ingest.warehouse import FULL, UserError, free_bytes, home, printable, warehouse_path, why_not_written
 
 RUN = "from dbt.cli.main import cli; cli(prog_name='dbt')"
 # Where dbt keeps notes of its own, and how many: what it builds, and where, hangs on none of these.
 NOT_BUILT, LEFT = ("operation", "exposure"), ("skipped", "warn")
+LOCK = "build.lock"
 NOTES = ("DBT_TARGET_PATH", "DBT_LOG_PATH", "DBT_LOG_LEVEL_FILE", "DBT_WRITE_JSON")
 
 
@@ -47,6 +48,11 @@ def build(*arguments: str, more_environment: dict | None = None, label: str = ""
     What dbt says of a full disk, in traces too, is one sentence instead.
     """
     refuse_mistakes()
+    with _alone():
+        return _build(arguments, more_environment, label)
+
+
+def _build(arguments, more_environment, label):
     results = Results()
     is_watched = sys.stderr.isatty()
     how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
@@ -65,6 +71,23 @@ def build(*arguments: str, more_environment: dict | None = None, label: str = ""
     for message in wrong:
         print(message)
     return results.ended(code, label)
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Wait for a build of another warehouse that works in the same folder of notes."""
+    from filelock import FileLock, Timeout
+
+    folder = notes_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / LOCK)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        complain(f"another build works in {printable(folder)}: this one waits until it is through")
+        lock.acquire()
+    with lock:
+        yield
 
 
 def ended(dbt: subprocess.Popen) -> int:

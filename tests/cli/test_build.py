@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import duckdb
 import pytest
 import yaml
+from filelock import FileLock
 from jinja2 import Environment
 
 from bais import age, built, dbt, unchanged
@@ -223,6 +224,23 @@ def test_a_second_build_is_refused_while_one_runs(warehouse):
         return 0
 
     assert build_on_copy(warehouse, build) == 0
+
+
+def test_a_build_of_another_warehouse_in_the_same_project_waits_until_the_first_is_through(tmp_path, monkeypatch):
+    monkeypatch.setenv("DBT_TARGET_PATH", str(tmp_path))
+    first, said, began = FileLock(tmp_path / dbt.LOCK), [], []
+
+    def start(*_, **__):
+        began.append(first.is_locked)
+        return SimpleNamespace(stdout=[], wait=lambda: 0)
+
+    monkeypatch.setattr(dbt, "start", start)
+    monkeypatch.setattr(dbt, "complain", lambda sentence: (said.append(sentence), first.release()))
+    first.acquire()
+    assert dbt.build() == 0
+    assert began == [False]
+    (sentence,) = said
+    assert "this one waits until it is through" in sentence
 
 
 def test_a_copy_on_which_dbt_works_although_its_command_was_killed_is_left_to_it(warehouse, monkeypatch):
