@@ -22,8 +22,9 @@ UNSEALED = ("participant", "seal")
 # the columns of Prolific's export that are read, as Prolific calls them
 ID, STATUS, SECONDS, AGE, SEX = "Participant id", "Status", "Time taken", "Age", "Sex"
 # what Prolific says of a submission, and the reason why it does not count
+WAITING = "AWAITING REVIEW"
 STATUSES = {
-    "APPROVED": None, "AWAITING REVIEW": None, "PARTIALLY APPROVED": None, "REJECTED": "rejected",
+    "APPROVED": None, WAITING: None, "PARTIALLY APPROVED": None, "REJECTED": "rejected",
     "RETURNED": "returned", "TIMED-OUT": "timed_out", "SCREENED OUT": "screened_out",
 }  # fmt: skip
 # why a participant does not count, in words
@@ -70,12 +71,16 @@ class Returned:
     material: Material
     lines: list = field(default_factory=list)  # where a choice stands, and the choice
     excluded: dict = field(default_factory=dict)  # by sheet, the reason
+    waiting: dict = field(default_factory=dict)  # by sheet whose submission nobody has reviewed, the reason or None
     people: list = field(default_factory=list)  # the rows of Prolific's export on those who count
     n_without_sheet: int = 0
 
     def report(self) -> list[str]:
         """Say who was excluded and, in sums that lead to nobody, who took part."""
         lines = [f"  {printable(name)} does not count: {REASONS[reason]}" for name, reason in self.excluded.items()]
+        for name, reason in self.waiting.items():
+            found = "passed quiz and checks" if reason is None else REASONS[reason]
+            lines.append(f"  {printable(name)} lands when you have reviewed its submission on Prolific: {found}")
         if self.n_without_sheet:
             lines.append(f"  {self.n_without_sheet:,} of Prolific's submissions without a sheet of answers")
         sexes = Counter(row[SEX] or "not said" for row in self.people)
@@ -128,6 +133,9 @@ def read_returned(folder: Path) -> Returned:
                 "mistyped, put it right in this file, where it alone is not sealed"
             )
         reason = _exclusion(sheet, returned.material, submission)
+        if submission and submission[STATUS] == WAITING:
+            returned.waiting[name] = reason
+            continue
         if reason:
             returned.excluded[name] = reason
         elif submission:
@@ -233,5 +241,5 @@ def _submissions(folder):
 
 
 def _numbers(rows, column):
-    """Return the whole numbers of a column; people may have withdrawn what it said."""
-    return [int(row[column]) for row in rows if re.fullmatch(r"\d+", row[column] or "")]
+    """Return the numbers of a column; people may have withdrawn what it said."""
+    return [float(row[column]) for row in rows if re.fullmatch(r"\d+(\.\d+)?", row[column] or "")]

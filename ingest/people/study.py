@@ -141,10 +141,9 @@ class Material:
 
 def read_material(path: Path) -> Material:
     """Read the file of a study and the table of products beside it, or say what is wrong with which line."""
-    study = parse_checked(
-        text_of(path, f"there is no {printable(path)}: name the {STUDY_FILE} of a study of people"), printable(path),
-        "a study of people is a mapping: keys, each with its value", PeopleStudy.model_validate,
-    )  # fmt: skip
+    text = text_of(path, f"{printable(path.parent)} has no {STUDY_FILE}: name the folder of a study of people")
+    expected = "a study of people is a mapping: keys, each with its value"
+    study = parse_checked(text, printable(path), expected, PeopleStudy.model_validate)
     products = path.with_name(study.products)
     try:
         return Material(study, _pairs(products))

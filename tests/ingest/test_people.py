@@ -24,7 +24,7 @@ ANNA, BEN, CARA, DAN = PROLIFIC_IDS[:4]
 QUESTION = {"ask": "?", "options": ["a", "b"], "right": "b"}
 ROWS = (
     (ANNA, "APPROVED", 1800, 31, "Female"),
-    (BEN, "AWAITING REVIEW", 1200, 64, "Male"),
+    (BEN, "APPROVED", 1200, 64, "Male"),
     (CARA, "APPROVED", 900, "CONSENT_REVOKED", "Female"),
     (DAN, "RETURNED", 300, 20, "Male"),
 )
@@ -184,6 +184,23 @@ def test_the_first_reason_that_applies_is_kept_with_all_pairs(study, changed, re
     assert exit_code == 0
     assert f"answers/sheet-1.json does not count: {reason}" in said
     assert "4 choices of 2 participants" in said
+
+
+def test_what_waits_for_review_lands_after_it_and_what_comes_later_is_added(study, golden):
+    sheets = [sheet_of(page, who) for page, who in zip(study.pages, PROLIFIC_IDS, strict=False)]
+    sheets[3] = sheet_of(study.pages[3], DAN, quiz=("shops",))
+    waiting = [
+        (*ROWS[0],),
+        (*ROWS[1],),
+        (CARA, "AWAITING REVIEW", 900, 30, "Male"),
+        (DAN, "AWAITING REVIEW", 9, 30, ""),
+    ]
+    study.give(*sheets, rows=waiting)
+    golden(study.land()[1], "lands when")
+    study.give(*sheets, rows=[*waiting[:2], (CARA, "APPROVED", 900, 30, "Male"), (DAN, "REJECTED", 9, 30, "")])
+    exit_code, said = study.land()
+    assert (exit_code, "8 choices of 4 participants read, 1 of them excluded: 4 new, 4 unchanged" in said) == (0, True)
+    assert "answers/sheet-4.json does not count: failed the quiz" in said
 
 
 SPOILED = {
