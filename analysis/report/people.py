@@ -49,7 +49,9 @@ def _shares(study, rows):
         name = clean(product or "all products")
         mark = stars(values[0].pop("p"))
         n_clear, n_products = n_clear + bool(product and mark), n_products + bool(product)
-        pairs = ((value["name"], f"{value['text']} %") for value in values)
+        pairs = (
+            (value["name"], f"{value['text']} %, {fixed(value['low'])} to {fixed(value['high'])}") for value in values
+        )
         label = told(f"{name} {mark}".strip(), "share of choices, in percent", pairs)
         panels.append((f"{name} {mark}", draw_panel(study, "intervals", values, label, "% of choices", [0, 118])))
     columns = [

@@ -202,11 +202,11 @@ def _rows(sheet, participant, number, reason, material):
     for place, pair in enumerate(material.pairs):
         choice = choices.get(place)
         chosen = choice.chosen if choice else None
-        not_chosen = pair.other if chosen == pair.target else pair.target
+        price = pair.other_price if chosen == pair.target else pair.target_price
         yield {
-            "participant": participant, "pair": pair.name, "product": pair.kind,
+            "participant": participant, "pair": pair.name, "product": pair.product,
             "format": material.format(place, number), "condition": material.condition(number), "target": pair.target,
-            "chosen": chosen, "price": pair.prices[not_chosen] if choice else None,
+            "chosen": chosen, "price": str(price) if choice else None,
             "willingness_to_pay": choice.pays if choice else None, "excluded": reason,
         }  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import random
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,20 +10,27 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from ingest.people.key import keyed
-from ingest.texts.csv_text import read_csv
-from ingest.texts.files import STUDY_PATTERN, NotNegative, Part, parse_checked, refuse_twice, text_of, web_parts
+from ingest.texts.csv_text import header_of, read_csv
+from ingest.texts.files import (
+    PRODUCT_PATTERN,
+    STUDY_PATTERN,
+    NotNegative,
+    Part,
+    Positive,
+    found_wrong,
+    parse_checked,
+    refuse_twice,
+    text_of,
+    web_parts,
+)
 from ingest.warehouse import UserError, printable
 
 STUDY_FILE = "study.yaml"
 TO_FILL = "FILL IN"  # what a person replaces in the words of a study
-COLUMNS = (
-    "product", "target", "other", "target_original", "target_summary", "other_original", "other_summary",
-    "target_price", "other_price",
-)  # fmt: skip
-LONGEST_NAME = 90  # two of them and a bar name a pair
 CONDITIONS = ("A", "B")
 
 Text = Annotated[str, Field(pattern=r"\S")]
+ProductName = Annotated[str, Field(pattern=PRODUCT_PATTERN, max_length=90)]
 
 
 class Question(Part):
@@ -72,20 +78,30 @@ class PeopleStudy(Part):
         return self
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Part):
     """Two products of a kind, with both formats of each and what each costs; a summary changes the target."""
 
-    kind: str
-    target: str
-    other: str
-    texts: dict
-    prices: dict
+    product: ProductName
+    target: ProductName
+    other: ProductName
+    target_original: Text
+    target_summary: Text
+    other_original: Text
+    other_summary: Text
+    target_price: Positive
+    other_price: Positive
 
     @property
     def name(self) -> str:
         """What the pair is called in the warehouse."""
         return f"{self.target}|{self.other}"
+
+    def shown(self, form: str) -> list[dict]:
+        """Return of both products what is read in a format, and what the other one costs."""
+        return [
+            {"name": self.target, "text": getattr(self, f"target_{form}"), "price_of_other": self.other_price},
+            {"name": self.other, "text": getattr(self, f"other_{form}"), "price_of_other": self.target_price},
+        ]
 
 
 @dataclass(frozen=True)
@@ -98,7 +114,7 @@ class Material:
     @property
     def fingerprint(self) -> str:
         """What tells this material from any other, however many read it."""
-        said = [self.study.model_dump(exclude={"participants", "address"}), [vars(pair) for pair in self.pairs]]
+        said = [self.study.model_dump(exclude={"participants", "address"}), [pair.model_dump() for pair in self.pairs]]
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
     def condition(self, number: int) -> str:
@@ -116,12 +132,8 @@ class Material:
         steps = []
         for place in drawn.sample(range(len(self.pairs)), len(self.pairs)):
             pair = self.pairs[place]
-            texts = pair.texts[self.format(place, number)]
-            products = [
-                {"name": name, "text": texts[name], "price_of_other": pair.prices[other]}
-                for name, other in drawn.sample([(pair.target, pair.other), (pair.other, pair.target)], 2)
-            ]
-            steps.append({"pair": place, "kind": pair.kind, "products": products})
+            products = drawn.sample(pair.shown(self.format(place, number)), 2)
+            steps.append({"pair": place, "kind": pair.product, "products": products})
         for check in range(len(self.study.attention)):
             steps.insert(drawn.randint(1, len(steps)), {"check": check})
         return steps
@@ -155,42 +167,18 @@ def read_material(path: Path) -> Material:
 
 def _pairs(path):
     name, pairs, lines = printable(path.name), [], {}
+    if missing := [column for column in Pair.model_fields if column not in header_of(path, name)[0]]:
+        raise ValueError(f"{name}:1: there is no column {missing[0]}")
     for row in read_csv(path, name):
-        where = f"{name}:{row.line}"
-        if missing := [column for column in COLUMNS if not (row.get(column) or "").strip()]:
-            is_there = missing[0] in row
-            raise ValueError(f"{where}: {missing[0]} is empty" if is_there else f"{name}:1: no column {missing[0]}")
-        pair = _pair({column: row[column].strip() for column in COLUMNS}, where)
+        try:
+            pair = Pair.model_validate({column: (row[column] or "").strip() or None for column in Pair.model_fields})
+        except ValueError as error:
+            raise ValueError(printable(f"{name}:{row.line}: {found_wrong(error)[1]}")) from None
         for product in (pair.target, pair.other):
             if product in lines:
-                raise ValueError(f"{where}: {printable(product)} stands on line {lines[product]} already")
+                raise ValueError(f"{name}:{row.line}: {product} stands on line {lines[product]} already")
             lines[product] = row.line
         pairs.append(pair)
     if len(pairs) < 2:
         raise ValueError(f"{name}: one pair alone is no study, since each participant reads both formats")
     return pairs
-
-
-def _pair(row, where):
-    names, prices = [row["target"], row["other"]], {}
-    for name in (*names, row["product"]):
-        if "|" in name or len(name) > LONGEST_NAME or not name.isprintable():
-            raise ValueError(
-                f"{where}: {printable(name[:LONGEST_NAME])} should be a name on one line, without a bar, of at most "
-                f"{LONGEST_NAME} characters"
-            )
-    if names[0] == names[1]:
-        raise ValueError(f"{where}: target and other are both {printable(names[0])}")
-    for product in ("target", "other"):
-        prices[row[product]] = price = row[f"{product}_price"]
-        try:
-            is_price = 0 < float(price) < math.inf and "_" not in price
-        except ValueError:
-            is_price = False
-        if not is_price:
-            raise ValueError(f"{where}: {product}_price is {printable(price)}, and should be a number above 0")
-    texts = {
-        form: {row[product]: row[f"{product}_{form}"] for product in ("target", "other")}
-        for form in ("original", "summary")
-    }
-    return Pair(row["product"], *names, texts, prices)

@@ -16,6 +16,7 @@ from ingest.warehouse import UserError, own_folder, printable
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 STUDY_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"  # of a study of people
+PRODUCT_PATTERN = r"^[^|\p{C}\p{Z}]+( [^|\p{C}\p{Z}]+)*$"  # a bar stands between two of them
 LLM_PATTERN = r"^[!-.0-~]+/[!-~]+$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 LlmId = Annotated[str, Field(pattern=LLM_PATTERN, max_length=200)]
@@ -87,6 +88,7 @@ OF_PATTERNS = {
     NAME_PATTERN: "should hold lower-case letters, digits, '.', '_' and '-' alone, and begin with a letter or digit "
     "(at most 100 characters)",
     STUDY_PATTERN: "should hold lower-case letters, digits and hyphens alone (at most 63 characters)",
+    PRODUCT_PATTERN: "should be a name of characters that can be seen, without a bar",
     LLM_PATTERN: "should be an id such as vendor/name, without spaces",
     r"\S": "should not be blank",
 }

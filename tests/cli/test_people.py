@@ -82,6 +82,9 @@ def test_each_product_has_the_stars_that_scipys_chi_square_gives_it(page):
         marks = "***" if p_value < 0.001 else "**" if p_value < 0.01 else "*" if p_value < 0.05 else ""
         expected.append(f"{product or 'all products'} {marks}")
     assert found == expected
+    k, n = (int(of(choices["is_target_chosen"][choices["format"] == "summary"])) for of in (sum, len))
+    ends = [100 * end for end in stats.binomtest(k, n).proportion_ci(method="wilson")]
+    assert f"summary {100 * k / n:.1f} %, {ends[0]:.1f} to {ends[1]:.1f}" in drawn
     assert {title.partition(" *")[2].count("*") for title in found} > {0, 1}
 
 

@@ -61,9 +61,9 @@ def material_of(seed, n_pairs, n_participants=8, n_checks=2):
     )  # fmt: skip
     pairs = [
         Pair(
-            f"kind {i}", f"M{i}", f"W{i}",
-            {form: {f"M{i}": f"M{i} {form}", f"W{i}": f"W{i} {form}"} for form in ("original", "summary")},
-            {f"M{i}": "20", f"W{i}": "30"},
+            product=f"kind {i}", target=f"M{i}", other=f"W{i}", target_price=20, other_price=30,
+            **{f"{product}_{form}": f"{name}{i} {form}" for product, name in (("target", "M"), ("other", "W"))
+               for form in ("original", "summary")},
         )
         for i in range(n_pairs)
     ]  # fmt: skip
@@ -92,7 +92,7 @@ def test_each_pair_and_check_is_asked_once_with_the_texts_of_its_format_and_the_
     for step in steps:
         for product in step.get("products", ()):
             assert product["text"] == f"{product['name']} {material.format(step['pair'], number)}"
-            assert product["price_of_other"] == ("30" if product["name"].startswith("M") else "20")
+            assert product["price_of_other"] == (30 if product["name"].startswith("M") else 20)
 
 
 def test_seeds_draw_other_orders_and_conditions():
@@ -208,6 +208,7 @@ SPOILED = {
     "a quiz altered": lambda a, b: [a | {"quiz": ["shops"]}, b],
     "a participant twice": lambda a, b: [a, b, b],
     "a person with two pages": lambda a, b: [a, b | {"participant": ANNA}],
+    "a page that two people used": lambda a, b: [a, a | {"participant": BEN}],
     "a page of another key": lambda a, b: [a | {"code": "0" * 12}, b],
     "another study": lambda a, b: [a | {"study": "other"}, b],
     "no sheet": lambda a, b: [a, {"answers": 1}],
@@ -316,6 +317,8 @@ def test_a_mistake_in_the_file_of_a_study_is_named_with_its_line(study, before, 
         ("22,20", "22,0"),
         ("Lumo,Brite", "Lumo,Lumo"),
         ("Lumo", "Lu|mo"),
+        ("Lumo", "Lu\u00a0mo"),
+        ("Lumo", "Lumo" * 30),
         ("Kett,", "Brite,"),
         ("kettle,Kett,Pott,It drips.,Heats well.,It boils.,Boils.,31,30\n", ""),
     ],
