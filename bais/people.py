@@ -110,7 +110,7 @@ def _print_bonuses(folder):
 
     try:
         bonuses = read_returned(folder).bonuses()
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise UserError(str(error)) from None
     for participant, amount in bonuses:
         if amount:

@@ -153,7 +153,7 @@ def _sheet(path, material, codes, key):
         sheet = Sheet.model_validate(content)
     except ValidationError as error:
         raise ValueError(f"{name} is no sheet of answers: {printable(found_wrong(error)[1])}; take it out") from None
-    except (ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):
         raise ValueError(f"{name} is no sheet of answers: it is no JSON; take it out") from None
     study = material.study.study
     if sheet.study != study:

@@ -241,6 +241,9 @@ def test_a_file_that_is_none_an_export_that_is_missing_and_other_texts_are_one_s
     (study.folder / "answers" / "photo.jpg").write_bytes(b"\xff\xd8\xff\x00")
     golden(study.land()[1], "answers/photo.jpg")
     (study.folder / "answers" / "photo.jpg").unlink()
+    (study.folder / "answers" / "older").mkdir()
+    assert "answers/older is no sheet of answers" in study.land()[1]
+    (study.folder / "answers" / "older").rmdir()
     (study.folder / "products.csv").write_text(PRODUCTS.replace("Bright.", "Very bright."))
     golden(study.land()[1], "answers/sheet-1.json")
     (study.folder / "products.csv").write_text(PRODUCTS)
