@@ -1,37 +1,42 @@
-"""The page on documents C and D names only what is there: tests, tables, studies and techniques."""
+"""The page of what is covered of papers names commands and tests that there are."""
 
+import ast
 import re
+from functools import cache
 
+import click
 import pytest
-import yaml
 
-from ingest.land.models import model_relations
-from ingest.studies.study import load_study
-from ingest.warehouse import ROOT
+from bais.main import commands
+from tests.conftest import ROOT
 
-PAGE = (ROOT / "docs" / "papers-covered.md").read_text(encoding="utf-8")
-ROWS = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in PAGE.splitlines() if line.startswith("| ")]
-ITEMS = [row for row in ROWS if row[0] not in ("item", "---")]
+PAGE = ROOT / "docs" / "papers-covered.md"
+CODE = re.compile(r"`([^`]+)`")
 
 
-def test_every_row_says_what_runs_it_and_what_holds_it():
-    assert len(ITEMS) >= 40
-    assert all(len(row) == 4 and all(row) for row in ITEMS)
+def in_code(begins):
+    """What stands in code on the page and begins so, lines joined."""
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    return sorted({code for code in CODE.findall(text) if code.startswith(begins)})
 
 
-@pytest.mark.parametrize("named", sorted(set(re.findall(r"`((?:tests|models)/[^`]+::[^`]+)`", PAGE))))
-def test_each_test_that_is_named_is_there(named):
-    path, name = named.split("::")
-    text = (ROOT / path).read_text(encoding="utf-8")
-    assert re.search(rf"(?:def |name: ){re.escape(name)}\b", text), f"{path} has no {name}"
+@cache
+def functions_of(path):
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
-def test_each_table_study_and_technique_that_is_named_is_there():
-    tables = set(re.findall(r"`((?:marts|content|people|inference|papers|claims)\.\w+)`", PAGE))
-    assert tables <= set(model_relations().values())
-    for study in re.findall(r"`bais (?:collect|plan) ([\w-]+)`", PAGE):
-        load_study(study)
-    texts = (ROOT / "ingest" / "prompts" / "techniques.yaml").read_text(encoding="utf-8")
-    techniques = {entry["technique"] for entry in yaml.safe_load(texts)}
-    named = {name for names in re.findall(r"`techniques: \[([^\]]+)\]`", PAGE) for name in names.split(", ")}
-    assert named <= techniques
+@pytest.mark.parametrize("test", in_code("tests/"))
+def test_each_test_that_the_page_names_is_there(test):
+    path, _, function = test.partition("::")
+    assert (ROOT / path).is_file()
+    assert not function or function in functions_of(path)
+
+
+@pytest.mark.parametrize("command", in_code("bais "))
+def test_each_command_that_the_page_names_is_there_with_its_options(command):
+    context = click.Context(commands)
+    found = commands.get_command(context, command.split()[1])
+    assert found is not None
+    options = {option for parameter in found.params for option in parameter.opts}
+    assert set(re.findall(r"(?<=\s)--[\w-]+", command.partition('"')[0])) <= options

@@ -13,41 +13,39 @@ by_specification as (
     from attributions
 ),
 
-boxed as (
+-- over fewer targets it would be another distribution
+listed as (
     select
         {{ cell }},
         specification,
         count(contribution) as n_targets,
-        -- over fewer targets it would be another distribution
-        n_targets = count(*) as is_whole,
-        list(contribution) as contributions,
-        avg(contribution) as mean,
-        stddev_samp(contribution) as sd,
-        quantile_cont(contribution, 0.25) as lower_quartile,
-        quantile_cont(contribution, 0.5) as median,
-        quantile_cont(contribution, 0.75) as upper_quartile,
-        1.5 * (upper_quartile - lower_quartile) as reach,
-        any_value(missing) as missing
+        case when n_targets = count(*) then list(contribution) end as contributions,
+        case when contributions is null then any_value(missing) end as reason
     from by_specification
     group by all
+),
+
+boxed as (
+    select
+        *,
+        list_aggregate(contributions, 'quantile_cont', 0.25) as lower_quartile,
+        list_aggregate(contributions, 'quantile_cont', 0.75) as upper_quartile,
+        1.5 * (upper_quartile - lower_quartile) as reach
+    from listed
 )
 
 select
     {{ cell }},
     specification,
     n_targets,
-    {% for statistic, expression in {
-        'mean': 'mean',
-        'sd': 'sd',
-        'minimum': 'list_min(contributions)',
-        'lower_whisker': 'list_min(list_filter(contributions, lambda x: x >= lower_quartile - reach))',
-        'lower_quartile': 'lower_quartile',
-        'median': 'median',
-        'upper_quartile': 'upper_quartile',
-        'upper_whisker': 'list_max(list_filter(contributions, lambda x: x <= upper_quartile + reach))',
-        'maximum': 'list_max(contributions)',
-    }.items() -%}
-        case when is_whole then {{ expression }} end as {{ statistic }},
-    {% endfor -%}
-    case when not is_whole then missing end as reason
+    list_avg(contributions) as mean,
+    list_stddev_samp(contributions) as sd,
+    list_min(contributions) as minimum,
+    list_min(list_filter(contributions, lambda x: x >= lower_quartile - reach)) as lower_whisker,
+    lower_quartile,
+    list_median(contributions) as median,
+    upper_quartile,
+    list_max(list_filter(contributions, lambda x: x <= upper_quartile + reach)) as upper_whisker,
+    list_max(contributions) as maximum,
+    reason
 from boxed

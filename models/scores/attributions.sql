@@ -5,19 +5,30 @@ with scores as (
 ),
 
 contributed as (
-    {% for field in ['scene', 'comparative', 'absolute', 'anchor'] -%}
-        select
-            study, scoring_set, scoring, llm, variation, question, anchor_regime, anchor_direction, anchor,
-            '{{ field }}' as field,
-            target,
-            banzhaf_{{ field }} as banzhaf,
-            shapley_{{ field }} as shapley
-        from scores
-        {{ 'union all' if not loop.last }}
-    {% endfor %}
+    select
+        study,
+        scoring_set,
+        scoring,
+        llm,
+        variation,
+        question,
+        anchor_regime,
+        anchor_direction,
+        anchor,
+        target,
+        unnest([
+            struct_pack(field := 'scene', banzhaf := banzhaf_scene, shapley := shapley_scene),
+            struct_pack(field := 'comparative', banzhaf := banzhaf_comparative, shapley := shapley_comparative),
+            struct_pack(field := 'absolute', banzhaf := banzhaf_absolute, shapley := shapley_absolute),
+            struct_pack(field := 'anchor', banzhaf := banzhaf_anchor, shapley := shapley_anchor)
+        ]) as contribution
+    from scores
 )
 
 select
-    *,
+    * exclude (contribution),
+    contribution['field'] as field,
+    contribution['banzhaf'] as banzhaf,
+    contribution['shapley'] as shapley,
     {{ reasons([('banzhaf is null', 'no_attribution'), ('shapley is null', 'not_recoverable')]) }} as reason
 from contributed

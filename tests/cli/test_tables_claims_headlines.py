@@ -665,7 +665,7 @@ def test_headlines_say_what_the_scores_of_a_study_show(warehouse, capsys, golden
     with contextlib.closing(duckdb.connect(str(warehouse))) as made:
         make_tables(
             made, "papers.anchor_effects", "papers.anchor_calls", "papers.anchor_sensitivities",
-            "papers.sensitivity_trends",
+            "papers.sensitivity_trends", "papers.soft_expectations",
         )  # fmt: skip
         for variation in ("V1-S", "V1-D"):
             insert(
@@ -678,7 +678,8 @@ def test_headlines_say_what_the_scores_of_a_study_show(warehouse, capsys, golden
         )  # fmt: skip
         insert(
             made, "papers.anchor_sensitivities", **of, scoring_set="archive/a", llm="v/a", comparison="anchors",
-            specification="published", metric="delta_ev", estimate=3.0, n_questions=1, reason="one_question",
+            specification="published", metric="delta_ev", has_v0=False, estimate=3.0, n_questions=1,
+            reason="one_question",
         )  # fmt: skip
     out = ask(capsys, "headlines", "--study", "d")
     golden(out, "1 question", "2 pairs", "1 LLM")
