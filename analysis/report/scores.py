@@ -24,7 +24,8 @@ DIFFERENCES = (
     "anchor do, and whether they agree; more is more anchored. As published: each of the 101 answers counts as "
     "independent, and contributions are Banzhaf values. Corrected tests: probabilities add up to 1, and ten "
     "neighbouring answers keep together. Shapley values can only be had of LLMs that were scored here: recorded files "
-    "do not say what each of the 16 sets of fields is worth."
+    "do not say what each of the 16 sets of fields is worth. By any of them an LLM with random weights can be above 0: "
+    "whether an LLM is anchored is what the move of its expected answer says."
 )
 VALUES = {"published": "Banzhaf values", "recommended": "Shapley values"}
 REGIMES = {"standard": "standard anchors", "different_anchors": "different anchors"}

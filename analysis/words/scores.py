@@ -128,7 +128,7 @@ def _corrected(means):
     )
     if with_shapley:
         text += f"; with Shapley values in place of Banzhaf values as well, {_with_intervals(with_shapley)}"
-    return f"{text}."
+    return f"{text}. Even so an LLM with random weights can be above 0."
 
 
 def _with_intervals(rows):
