@@ -159,7 +159,7 @@ def _it(claim):
     """Say what the recommended number is, and of which quantity."""
     if claim["unit"] == "stars":
         number = STARS[min(int(claim["recommended_value"]), 3)]
-        return f"On normalised scores, with neighbouring targets kept together in blocks of ten, p is {number}"
+        return f"With neighbouring targets kept together in blocks of ten, p is {number}"
     texts = (text for pattern, text in TAKEN.items() if re.match(pattern, claim["recommended_as"] or ""))
     taken = next(texts, "As recommended")
     if claim["unit"] == "yes or no":
