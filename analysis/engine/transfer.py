@@ -108,7 +108,7 @@ def _row(one, other):
     row |= {f"other_{name}": other.question.keys.get(name) for name in PLACE}
     compared = {llm: names for llm, names in shared.items() if len(names) > 1}
     vendors = [one.question.basis.losses.vendors.get(llm, llm) for llm in compared]
-    n_techniques = len({name for names in compared.values() for name in names})
+    n_techniques = len({name for names in shared.values() for name in names})
     row |= {
         "is_primary": one.question.leads and other.question.leads,
         "is_simulated": is_simulated,
@@ -119,7 +119,7 @@ def _row(one, other):
         "confidence": CONFIDENCE,
         "method": "t_of_llms",
     }
-    reason = first_reason(too_few_llms=len(compared) < FEWEST_LLMS, too_few_techniques=n_techniques < FEWEST_TECHNIQUES)
+    reason = first_reason(too_few_techniques=n_techniques < FEWEST_TECHNIQUES, too_few_llms=len(compared) < FEWEST_LLMS)
     if reason:
         yield row | {"reason": reason}
         return
@@ -130,20 +130,25 @@ def _row(one, other):
     r, low, high = disattenuated_correlation(moments)
     row |= {"r": _within_1(r), "r_with_noise": _within_1(disattenuated_correlation(with_noise)[0])}
     row |= {"sd": _sd(moments.first), "other_sd": _sd(moments.second)}
-    reason = _why_no_bounds(low, high)
+    reason = _why_no_bounds(r, low, high)
     if not reason:
         row |= {"low": _within_1(low), "high": _within_1(high)}
-    if row["n_vendors"] >= FEWEST_VENDORS:
-        _, low, high = disattenuated_correlation(moments.by(lambda of: vendor_means(of, vendors)))
-        of_vendors = _why_no_bounds(low, high)
-        row |= {} if of_vendors else {"vendors_low": _within_1(low), "vendors_high": _within_1(high)}
-    else:
-        of_vendors = "too_few_vendors"
-    yield row | {"reason": reasons(*dict.fromkeys([reason, of_vendors]))}
+    few_vendors = row["n_vendors"] < FEWEST_VENDORS
+    if not few_vendors:
+        bounds = disattenuated_correlation(moments.by(lambda of: vendor_means(of, vendors)))
+        if not (of_vendors := _why_no_bounds(*bounds)):
+            row |= dict(zip(("vendors_low", "vendors_high"), map(_within_1, bounds[1:]), strict=True))
+        reason = reason or of_vendors
+    yield row | {"reason": reasons(reason, "too_few_vendors" if few_vendors else None)}
 
 
-def _why_no_bounds(low, high):
-    return first_reason(within_noise=np.isnan(low), zero_variance=np.isclose(low, high), beyond_1=low > 1 or high < -1)
+def _why_no_bounds(r, low, high):
+    return first_reason(
+        within_noise=np.isnan(r),
+        spread_unsure=np.isnan(low),
+        zero_variance=np.isclose(low, high),
+        beyond_1=low > 1 or high < -1,
+    )
 
 
 def _within_1(value):

@@ -24,7 +24,7 @@ COLUMNS = (
 
 
 def transfer_of(studies):
-    """Return what the page says of the places of its studies; None where no two share techniques.
+    """Return what the page says of the places of its studies that share techniques.
 
     Parameters
     ----------
@@ -32,11 +32,11 @@ def transfer_of(studies):
 
     Returns
     -------
-    dict or None
+    dict
         `figures`, one of each study with places that can be compared, and `sentences` on those that cannot.
     """
     by_study = [(study, rows) for study in studies if (rows := study.rows("transfer"))]
-    return by_study and {
+    return {
         "sentences": [clean(sentence) for _, rows in by_study for sentence in words.between(rows)],
         "figures": [_figure(study, of, i) for i, (study, of) in enumerate(by_study) if any(map(words.has_bounds, of))],
     }

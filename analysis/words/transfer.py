@@ -15,6 +15,7 @@ WHY_NOT = {
     "too_few_llms": "fewer than five {noun}s were asked in both with the same techniques",
     "too_few_techniques": "fewer than three techniques were asked in both",
     "within_noise": "in one of them, the gains of techniques differ by no more than noise",
+    "spread_unsure": "so few {noun}s do not show how far the gains of techniques differ in {noun}s like these",
     "zero_variance": "all {noun}s vary alike",
     "beyond_1": "gains agree more than the noise of the answers allows",
 }

@@ -150,7 +150,7 @@ def main():
     for name, changed in OTHERS.items():
         for r in PLANTED:
             show(f"r {r:g}, {name}", [replace(Design(*size, r, 0.5), **changed) for size in SIZES], n_datasets)
-    print("Where it breaks: nearly the same gains in both.")
+    print("Nearly the same gains in both.")
     for noise in NOISES:
         show(f"r 0.95, noise {noise:g}", [Design(*size, 0.95, noise) for size in SIZES], n_datasets)
 
