@@ -65,9 +65,10 @@ def transfer(questions, ranked, controls):
     """Correlate what techniques gain in every two places that ask for the same goal.
 
     Places are the domains of anchoring, or of other paradigms that name them, and else the contrasts of paradigms, of
-    one study or of two; what is of the same trials is no other place, and LLMs that are simulated are not put together
-    with others. Within each LLM the gains of the techniques that it was asked with in both places are compared, so that
-    neither what LLMs gain on average nor the control that techniques share counts.
+    one study or of two; what is of the same trials is no other place, what two instruments measure is not compared,
+    and LLMs that are simulated are not put together with others. Within each LLM the gains of the techniques that it
+    was asked with in both places are compared, so that neither what LLMs gain on average nor the control that
+    techniques share counts.
 
     Parameters
     ----------
@@ -87,7 +88,8 @@ def transfer(questions, ranked, controls):
             by_goal.setdefault(question.keys["goal"], []).append(gained)
     for of_goal in by_goal.values():
         for one, other in combinations(of_goal, 2):
-            if _trials_of(one) != _trials_of(other):
+            instruments = {place.question.keys.get("instrument") for place in (one, other)} - {None}
+            if _trials_of(one) != _trials_of(other) and len(instruments) < 2:
                 yield from _row(one, other)
 
 

@@ -56,4 +56,7 @@ def _figure(study, rows, place):
 
 
 def _places(row):
-    return clean(" – ".join((words.place(row), words.place(row, "other_"))))
+    """Name both places, with the arms that each compares: a drawing has one line for each name."""
+    arms = ["/".join(filter(None, (row[f"{of}arm"], row[f"{of}arm_b"]))) for of in ("", "other_")]
+    names = (words.place(row, of) for of in ("", "other_"))
+    return clean(" – ".join(" ".join(filter(None, pair)) for pair in zip(names, arms, strict=True)))

@@ -28,8 +28,10 @@ TITLES = {
 
 def place(row, prefix=""):
     """Name a place of a row of `inference.transfer`, the other one with the prefix `other_`."""
-    name = (row[f"{prefix}domain"] or row[f"{prefix}paradigm"]).replace("_", " ")
-    return name if row["study"] == row["other_study"] else f"{name} ({row[f'{prefix}study']})"
+    name, instrument = row[f"{prefix}domain"] or row[f"{prefix}paradigm"], row[f"{prefix}instrument"]
+    details = [None if row["study"] == row["other_study"] else row[f"{prefix}study"], instrument]
+    told = ", ".join(filter(None, details))
+    return (f"{name} ({told})" if told else name).replace("_", " ")
 
 
 def has_bounds(row):

@@ -160,6 +160,7 @@ def test_intervals_hold_what_was_planted(r):
 def told(low, high, **more):
     """A row of two domains of one study whose gains correlate between these bounds."""
     places = {f"{other}{name}": "s" for other in ("", "other_") for name in ("study", "paradigm")}
+    places |= {"instrument": None, "other_instrument": None}
     row = places | {"domain": "loan", "other_domain": "salary", "r": 0.5, "low": low, "high": high, "reason": None}
     return row | {"n_techniques": 4, "n_llms": 6, "n_vendors": 3, "is_simulated": False} | more
 
@@ -183,9 +184,16 @@ def told(low, high, **more):
             "within 6 respondents, their gains correlate at 0.50, without noise (95 % interval −0.10 to 0.80).",
         ),
         (
-            told(None, None, other_domain=None, other_paradigm="sunk_cost", reason="within_noise; too_few_vendors"),
-            "Whether a gain here carries over to sunk cost cannot be told: in one of them, the gains of techniques "
-            "differ by no more than noise.",
+            told(
+                None,
+                None,
+                other_domain=None,
+                other_paradigm="sunk_cost",
+                other_instrument="judge",
+                reason="within_noise",
+            ),
+            "Whether a gain here carries over to sunk cost (judge) cannot be told: in one of them, the gains of "
+            "techniques differ by no more than noise.",
         ),
     ],
 )
