@@ -78,8 +78,6 @@ late as (
 
 select
     trial_id,
-    batch_id,
-    study,
     concat(
         'from run ', from_run, ' (' || (min(asked_at) over (partition by {{ of_llm }}))::varchar || ')',
         ' on the answers of ', llm, ' are others than before, by ', round(z, 1), ' standard errors'

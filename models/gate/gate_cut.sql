@@ -36,8 +36,6 @@ llms as (
 
 select
     trials.trial_id,
-    trials.batch_id,
-    trials.study,
     concat(
         n_missing, ' of ', n_runs, ' runs are not there, the more the ', if(z > 0, 'higher', 'lower'), ' a cell answers'
     ) as detail

@@ -355,5 +355,5 @@ select trial_id, batch_id, study, cell, reason, detail from found
 unpivot (detail for reason in (columns(* exclude (trial_id, batch_id, study, cell, is_new, first_detail))))
 where is_new or reason = 'other_anchor'
 union all by name
-select told_together.* exclude (is_of_llm), trials.cell from told_together
+select trial_id, trials.batch_id, trials.study, trials.cell, reason, told_together.detail from told_together
 inner join trials using (trial_id)

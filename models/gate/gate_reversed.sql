@@ -31,8 +31,6 @@ reversed as (
 
 select
     trials.trial_id,
-    trials.batch_id,
-    trials.study,
     concat(
         'high anchors go with lower answers than low ones in ', n_reversed, ' of ', n_told, ' techniques'
     ) as detail

@@ -17,7 +17,6 @@ numbered as (
     select
         anchored_cell,
         trial_id,
-        batch_id,
         number,
         asked_at,
         is_new,
@@ -55,6 +54,8 @@ pairs as (
         doubted.* exclude (said, asked_at, is_new),
         {{ 'null' if place == 'nth' else 'doubted.' ~ place ~ '::varchar' }} as one,
         {{ words }} as other,
+        {{ words | replace('others', 'doubted') if place in ('llm', 'technique') else 'null' }} as mirrored,
+        struct_pack(others.llm, others.technique) as copied,
         doubted.nth - others.nth as distance
     from doubted
     inner join fives as others
@@ -90,19 +91,25 @@ beyond_chance as (
     qualify
         other like 'at temperature%'
         or 2 * count(distinct llm) over (partition by study, vignette, distance) <= greatest(any_value(n_llms), 2)
+),
+
+found as (
+    select * from pairs
+    semi join beyond_chance
+        on {{ same_in('pairs', 'beyond_chance', ['study', 'vignette', 'llm', 'one', 'other', 'distance']) }}
+),
+
+-- which of two LLMs, or techniques, is the copy is not known
+copies as (
+    select * from found
+    union all
+    select * replace (copied['llm'] as llm, copied['technique'] as technique, nth - distance as nth, mirrored as other)
+    from found
+    where mirrored is not null
 )
 
-select
-    answers.trial_id,
-    any_value(answers.batch_id) as batch_id,
-    any_value(answers.study) as study,
-    'the same answers in the same order as ' || min(pairs.other) as detail
-from answers
-inner join pairs
+select answers.trial_id, 'the same answers in the same order as ' || min(copies.other) as detail from answers
+inner join copies
     on
-        {{ same_in('answers', 'pairs', ['study', 'vignette', 'item', 'direction', 'llm', 'technique', 'temperature']) }}
-        and answers.nth // 5 = pairs.nth // 5
-semi join beyond_chance
-    on
-        {{ same_in('pairs', 'beyond_chance', ['study', 'vignette', 'llm', 'one', 'other', 'distance']) }}
-group by all
+        {{ same_in('answers', 'copies', cell.split(', ')) }} and answers.nth - copies.nth between 0 and 4
+group by answers.trial_id
