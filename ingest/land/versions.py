@@ -239,6 +239,11 @@ with olds as (
 
 news as (
     select distinct path, own_key like 'id %' as is_known from after anti join pairs using (id)
+    union
+    -- what had gone and is back, as a mapping of once made it
+    select path, own_id is not null as is_known from held
+    semi join found on held.record_id = found.trial_id
+    where source_name = getvariable('source_name') and not is_in_version
 )
 
 select olds.path from olds

@@ -799,6 +799,12 @@ def test_another_mapping_of_other_rows_publishes_what_it_makes_and_nothing_twice
     assert numbers_of(published) == [*left, 90]
 
 
+def test_a_mapping_of_once_takes_the_place_of_the_other_again(land, published, map_file):
+    for numbers, factor in (((1, 2), 10), ((1, 2, 3), 100), ((1, 2), 10), ((1, 2), 100), ((2, 3, 4), 10)):
+        land(*map_file(rows_of(*numbers), mapped(f"x::int * {factor}")))
+        assert numbers_of(published) == [number * factor for number in numbers]
+
+
 def test_what_another_mapping_made_leaves_with_the_version_that_passes(land, published, map_file):
     land(*map_file(rows_of(1, 2, 3), mapped("x::int")), audits=True)
     land(*map_file(rows_of(1, 2, 3, 4), mapped("x::int * 10").replace("0.7 as", "7 as")), audits=True)
