@@ -38,8 +38,8 @@ def test_the_selector_light_leaves_out_inference_and_what_needs_it(new_warehouse
     left_out = rooms.keys() - set(new_warehouse.dbt(*listing).split())
     inference = {name for name, parts in rooms.items() if {"inference", "scores"} & set(parts)}
     ledger = {
-        "int_claims_recommended", "int_claims_derived", "claim_checks", "judge_agreement", "framing_changes",
-        "validator_agreement",
+        "int_claims_recommended", "int_claims_derived", "int_claim_indices", "claim_checks", "judge_agreement",
+        "framing_changes", "validator_agreement",
     }  # fmt: skip
     without_statistics = {"attributions", "attribution_distributions"}
     assert left_out == (inference | ledger) - without_statistics

@@ -10,6 +10,10 @@ with in_row_sets as (
     where not is_quarantined
 ),
 
+published as (
+    select * from {{ ref('int_counts_published') }}
+),
+
 counted as (
     select
         study,
@@ -74,5 +78,16 @@ select
     coalesce({{ sum_in_order('n_trials * power(number, 2)', 'number') }}, 0) as sum_of_squares
 from counted
 group by all
-union all by name
-select * from {{ ref('int_counts_published') }}
+union all
+select
+    {{ keys | join(',\n    ') }},
+    value,
+    relative_to,
+    domain,
+    valid_min,
+    valid_max,
+    n_asked,
+    n_trials,
+    sum_of_values,
+    sum_of_squares
+from published

@@ -11,7 +11,7 @@ with source as (
         end as last_turn,
         coalesce(response_text, {{ json_text('last_turn', 'rawResponse') }}) as kept_text,
         coalesce(not contains(response_text, answer_after), false) as is_without_marker,
-        source = 'recorded' and starts_with(response_text, 'ERROR: ') and status_recorded is null as is_error_text
+        source = 'recorded' and response_text like 'ERROR: %' and status_recorded is null as is_error_text
     from {{ source('raw', 'trials') }}
 )
 

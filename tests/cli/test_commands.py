@@ -139,8 +139,8 @@ COMMANDS = {
     },
     "rehearse": {
         "ARCHIVE": "path, required",
-        "--format": "anchoring-llms|bais-export|falsifications|human-choices|inspect-logs|newslenssync|promptfoo|"
-        "story-001|table|voder-bais",
+        "--format": "anchoring-llms|bais-export|cognitive-biases-2026|counts|falsifications|human-choices|"
+        "inspect-logs|newslenssync|promptfoo|software-engineering-2026|story-001|table|voder-bais",
         "--map": "path",
         "--with": "table, repeated",
         "--timeout": "float of at least 0, default 600",
@@ -293,7 +293,7 @@ def described(parameter):
         if getattr(kind, "min", None) is not None:
             words[0] += f" of at least {kind.min}"
     words += ["repeated"] if getattr(parameter, "multiple", False) else []
-    words += ["value optional"] if isinstance(getattr(parameter, "flag_value", None), Path) else []
+    words += ["value optional"] if isinstance(getattr(parameter, "flag_value", None), Path | str) else []
     words += ["required"] if parameter.required else []
     words += [f"default {parameter.default}"] if isinstance(parameter.default, str | int) and words[0] != "flag" else []
     return ", ".join(words)
