@@ -49,11 +49,12 @@ select llm from ({ANSWERED} and $domain is null) where llm is not null order by 
 """
 # of all LLMs with an interval over LLMs and items; of one, over its items; beside it what its measure is
 BIASES = """
-select contrasts.*, better, reference, is_unsigned, answer_kind, counted_labels, measured_from, is_leading, relative_to,
+select contrasts.*, better, reference, answer_kind, counted_labels, measured_from, is_leading, relative_to,
     (
         select list(declared.measure order by declared.measure) from staging.stg_paradigms as declared
         where declared.study = $study and declared.paradigm = $paradigm and declared.is_leading
     ) as leading_measures,
+    coalesce(contains(contrasts.reason, 'unsigned'), false) as is_unsigned,
     coalesce(display_name, technique) as name
 from inference.outcome_contrasts as contrasts
 inner join staging.stg_paradigms using (study, paradigm, measure)

@@ -22,13 +22,16 @@ from raw.trials left join published using (batch_id)
 anti join (select study from marts.trials union all select study from marts.quarantined_trials) as public using (study)
 group by study order by study
 """
-# What was asked of whom: the trials that are public, and runs of which a source publishes the counts alone. Of an older
-# warehouse there are none of these.
+# What was asked of whom: the trials that are public, and runs of which a source publishes the counts alone, by the
+# first of their instruments.
 ASKED_OF = """(
     select study, paradigm, domain, llm, vignette, temperature, source, role, left_out_because, 1 as n_runs
     from marts.trials
     union all by name
-    select study, paradigm, paradigm as domain, llm, vignette, 'counted' as source, n as n_runs from staging.stg_counts
+    select study, paradigm, domain, llm, vignette, 'counted' as source, n_asked as n_runs
+    from marts.counts anti join marts.trials using (study, paradigm)
+    where row_set = 'accepted'
+    qualify instrument is not distinct from min(instrument) over (partition by study, paradigm)
 )"""
 PARADIGMS = f"""
 select distinct paradigm from {ASKED_OF}

@@ -206,10 +206,13 @@ class Warehouse:
         return output.read_text()
 
     def land(self, *arguments):
-        """Run `ingest/run.py`, which must succeed, without starting a process that imports all it needs anew."""
+        """Run `ingest/run.py` without starting a process that imports all it needs anew.
+
+        It must succeed, but for what the gate holds back of an archive.
+        """
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("BAIS_WAREHOUSE", str(self.path))
-            assert main([str(argument) for argument in arguments]) == 0
+            assert main([str(argument) for argument in arguments]) in (0, 6)
 
     def bais(self, *arguments):
         """Run a `bais` command without starting a process that imports all it needs anew; return what it printed."""

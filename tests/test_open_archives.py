@@ -106,3 +106,20 @@ def test_an_unsigned_measure_is_held_against_nothing(dilemmas):
     ((n, n_bounded, are_unsigned),) = dilemmas.query(rows)
     assert (n > 1000, n_bounded, are_unsigned) == (True, 0, True)
     assert dilemmas.query("select count(*) from marts.human_comparisons") == [(0,)]
+
+
+def test_counts_are_exported_and_come_back_once(dilemmas, new_warehouse, tmp_path):
+    dilemmas.bais("export", tmp_path / "out")
+    for _ in range(2):
+        new_warehouse.bais("import", tmp_path / "out")
+    kept = (
+        "select count_id, study, llm_recorded, paradigm, technique, value, n, n_clusters from raw.counts order by all"
+    )
+    assert new_warehouse.query(kept) == dilemmas.query(kept)
+
+
+def test_a_bias_of_counts_is_recommended_on_and_nothing_of_it_is_without_bias(dilemmas):
+    said = dilemmas.bais("recommend", "--paradigm", "framing_dilemmas")
+    assert "are of 3 vendors" in said
+    assert "does not say how large a bias is" in said
+    assert "would be without bias" not in said

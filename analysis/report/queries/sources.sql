@@ -3,9 +3,11 @@ with asked as (
     where left_out_because is null
     union all
     select
-        study, vignette, paradigm as domain, 'counted' as source, llm, null as role, counted_at as asked_at,
-        n as n_runs
-    from staging.stg_counts
+        study, vignette, domain, 'counted' as source, llm, null as role, null as asked_at, n_asked as n_runs
+    from marts.counts
+    anti join marts.trials using (study, paradigm)
+    where row_set = 'accepted'
+    qualify instrument is not distinct from min(instrument) over (partition by study, paradigm)
 )
 
 select

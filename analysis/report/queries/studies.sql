@@ -1,7 +1,9 @@
 with landed as (
     select study, source from raw.batches
     union all
-    select study, 'counted' as source from staging.stg_counts
+    select study, 'counted' as source from marts.counts
+    anti join raw.batches using (study)
+    where study not like '%@%'
 )
 
 select study, bool_or(source = 'simulated') as is_simulated, bool_and(source = 'scored') as is_scored
