@@ -26,8 +26,9 @@ contributed as (
 )
 
 select
-    * exclude (contribution),
+    * exclude (contribution, target),
     contribution['field'] as field,
+    target,
     contribution['banzhaf'] as banzhaf,
     contribution['shapley'] as shapley,
     {{ reasons([('banzhaf is null', 'no_attribution'), ('shapley is null', 'not_recoverable')]) }} as reason
