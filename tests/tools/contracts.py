@@ -17,8 +17,12 @@ MODEL_NAME = re.compile(r"^  - name: (\w+)$", re.MULTILINE)
 
 
 def make_tables(connection, *relations):
-    """Make tables such as `marts.trials`; a row may leave out every column, since no `not null` is taken over."""
-    statements = "".join(map(_statements, relations))
+    """Make tables such as `marts.trials`; a row may leave out every column, since no `not null` is taken over.
+
+    Beside trials stand counts, since what was asked is told by both.
+    """
+    beside = ["marts.counts"] if "marts.trials" in relations else []
+    statements = "".join(map(_statements, dict.fromkeys([*relations, *beside])))
     connection.execute(f"begin; {statements} commit")  # a file is written once, and not for each of them
 
 
