@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bais.step import in_a_line
+from bais.step import in_a_line, main
 from ingest.run import render_verdicts
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -152,3 +152,11 @@ def test_the_line_of_a_command_that_says_one_is_that_without_the_seconds_which_s
     assert in_a_line("175 tables built, 370 tests passed, 49 s\n", LOG) == "175 tables built, 370 tests passed"
     warned = "175 tables built, 49 s; a test warns: t, 3 rows"
     assert in_a_line(warned, LOG) == warned
+
+
+@pytest.mark.parametrize(("said", "code"), [("  16 lines read: 16 new", 0), ("nothing was landed", 6)])
+def test_what_the_gate_holds_back_of_what_was_landed_fails_no_step(tmp_path, monkeypatch, capsys, said, code):
+    monkeypatch.chdir(tmp_path)
+    command = f"import sys; print('folder: 2 files\\n{said}\\n  gate: v of s failed'); sys.exit(6)"
+    assert main("archive", sys.executable, "-c", command) == code
+    assert "gate: v of s failed" in capsys.readouterr().out
