@@ -61,9 +61,10 @@ def _moves(study):
     """How far the expected answer of each LLM moves from the low to the high anchor, over questions."""
     rows = [row for row in study.rows("means", metric="delta_ev", specification="published") if _is_known(row)]
     what = "move of the expected answer from the low to the high anchor, in percentage points"
+    titles = {False: "without V0", True: "with V0"} if any(row["has_v0"] for row in rows) else {False: "all questions"}
     panels = [
         (title, _of_llms(study, shown, what, "pp", 1))
-        for has_v0, title in ((False, "without V0"), (True, "with V0"))
+        for has_v0, title in titles.items()
         if (shown := [row for row in rows if row["has_v0"] == has_v0])
     ]
     columns = [
@@ -80,10 +81,13 @@ def _moves(study):
     caption = Markup(
         "The expected answer is the mean of all answers from 0 to 100, each weighted with the probability that the LLM "
         "gives it. Drawn is how much higher it is under the high anchor than under the low one, as a mean over "
-        "questions with its 95 % interval over questions like these. Dashed: the anchor moves nothing. V0 is the "
-        "classic question on African countries, which LLMs may have learned with its answer: document D leaves it out "
-        "of means, and so do all other numbers here."
+        "questions with its 95 % interval over questions like these. Dashed: the anchor moves nothing."
     )
+    if True in titles:
+        caption += (
+            " V0 is the classic question on African countries, which LLMs may have learned with its answer: document D "
+            "leaves it out of means, and so do all other numbers here."
+        )
     title = f"In {_clearly_above_0(shown)} of {len(shown)} LLMs the expected answer clearly moves with the anchor"
     return Figure("moves", title, caption, panels, [table])
 
