@@ -101,7 +101,8 @@ def recommend(
         if not goals and not any(bias["n_trials"] for bias in evidence.biases):
             _refuse_unanswered(warehouse, place, evidence.biases)
         unread = unread_lines(warehouse, place["study"])
-        people = records(warehouse, PEOPLE, place) if evidence.biases else []
+        has_people = evidence.biases and is_public(warehouse, "human_comparisons")
+        people = records(warehouse, PEOPLE, place) if has_people else []
     sentences = advise(evidence, goal)
     alike = "" if evidence.is_asked else similar(llm, evidence.llms)
     told = [f"{printable(llm)} was not tested{alike}."] if alike else []

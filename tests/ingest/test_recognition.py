@@ -271,5 +271,5 @@ def test_every_format_says_what_it_looks_like_what_it_fills_and_how_it_is_read(f
     archive = archive_of(form)
     assert archive.form == form
     assert archive.expected
-    assert {"trials", "attribution_scores", "falsifications", "human_choices"} & set(archive.tables)
+    assert {"trials", "counts", "attribution_scores", "falsifications", "human_choices"} & set(archive.tables)
     assert archive.select or archive.take or archive.read_trials

@@ -2,7 +2,7 @@ with landed as (
     select study, source from raw.batches
     union all
     select study, 'counted' as source from marts.counts
-    anti join raw.batches using (study)
+    anti join marts.trials using (study)
     where study not like '%@%'
 )
 
