@@ -54,7 +54,7 @@ COMMANDS = {
     },
     "measure": {
         "--study": "text",
-        "--instrument": "tfidf|minilm|e5|endpoint, default tfidf",
+        "--instrument": "tfidf|minilm|e5|endpoint|tokenizer, default tfidf",
         "--model": "text",
         "--max-cost": "amount",
     },
