@@ -8,7 +8,7 @@ BY_PYTHON = {"int_claims_derived": COLUMNS, "fewest_llms": {"n_llms": "bigint"}}
 GIVEN = {
     "quantities": [], "stg_batches": [{"study": "s"}, {"study": "scored"}], "fewest_llms": [{"n_llms": 5}],
     "stg_attribution_scores": [{"study": "scored"}], "controls": [], "techniques": [], "int_studies_cited": [],
-    "conditions": [], "vignettes": [],
+    "conditions": [], "vignettes": [], "stg_counts": [],
 }  # fmt: skip
 
 

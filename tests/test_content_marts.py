@@ -154,7 +154,7 @@ def retold():
         landed(memory, "stg_items", [{"study": "s", "item": "i0"}])
         landed(memory, "knowledge_cutoffs", [{"llm": "a"}])
         landed(memory, "int_texts_judged", judged)
-        make_tables(memory, relation_of("int_responses_sourced"))
+        make_tables(memory, relation_of("int_responses_sourced"), relation_of("int_counts_published"))
         landed(memory, "int_versions_cited", [{"study": "other", "cited_study": "other@v1"}])
         made(memory, "int_framings_judged", "int_similarities_derived", "int_facts_checked", "int_fact_pairs_checked",
              "int_outcomes_measured")  # fmt: skip
@@ -165,7 +165,7 @@ def retold():
         [{"study": None, "domain": None, "technique": None, "control": "no_technique", "comparison": "control"}]
     )
     contrasts = pd.DataFrame([{"study": "s", "paradigm": "retelling", "arm": "asked", "arm_b": None}])
-    paradigms = pd.DataFrame(paradigms).assign(reference=None, is_share=False)
+    paradigms = pd.DataFrame(paradigms).assign(reference=None, is_share=False, is_unsigned=False)
     of_judges = None, pd.DataFrame(judged).assign(correct=None)
     return outcomes, curves, answered(counts, paradigms, contrasts, controls=controls, judged=of_judges)
 

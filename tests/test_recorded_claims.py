@@ -332,9 +332,11 @@ def test_each_quantity_counts_once_and_its_places_add_up(recorded):
         *product("A", ("sentence", "value")),
         ("B", "value"),
         *product("CD", ("sentence", "value")),
+        *product("EF", ("value",)),
     ]
-    for _, _, n_rows, n_distinct, n_places in rows:
-        assert n_places == n_rows > n_distinct
+    for document, _, n_rows, n_distinct, n_places in rows:
+        assert n_places == n_rows >= n_distinct
+        assert n_rows > n_distinct or document in "EF"  # what two papers print in one table alone
     # the mean of SACD is the number that document A prints most often
     most = "select recomputed_value, n_places from marts.claim_checks order by n_places desc, claim_id limit 1"
     ((value, n_places),) = recorded.query(most)
