@@ -67,6 +67,7 @@ pairs as (
         {% elif place == 'nth' %}
         and doubted.nth >= others.nth + 5
         {% else %}
+        and doubted.{{ place }} != others.{{ place }}
         and (coalesce(doubted.asked_at, now()), doubted.{{ place }})
         > (coalesce(others.asked_at, now()), others.{{ place }})
         {% endif %}
