@@ -1,6 +1,7 @@
 -- Answers of eight LLMs to wordings of twelve biases, and beside each, by its place in the list, what its authors read.
 -- Their lists leave failures out, so that a reading may stand beside another answer: the gate says where. Of an interval
--- it counts whether it holds the true value.
+-- it counts whether it holds the true value: the one that ends a line, else the one in bold, else any of numbers of that
+-- size; where these do not agree, none.
 with biases (bias, paradigm, arms) as (
     values
     ('anchoring', 'anchoring_facts', ['none', 'number']),
@@ -34,13 +35,46 @@ answered as (
     from lists
 ),
 
+truths (item, truth) as (values ('overconfidence_v1', 6650), ('overconfidence_v2', 1440), ('overconfidence_v3', 78.37)),
+
+intervals as (
+    select
+        '\d+(?:\.\d+)?' as number, '(?: *(?:°? ?C|km|kilometers|degrees Celsius))?' as unit,
+        concat('(', number, unit, '\**(?: *[-–—] *| to | and )\**', number, unit, ')') as interval,
+        [
+            concat('(?m)^(?:.*:)?[^\w\n-]*', interval, '[^\w\n]*$'), concat('\*\*[^\w\n*-]*', interval, '[^\w\n]*?\*\*'),
+            concat('\b(', interval, '(?: *(?:mi|%))?)')
+        ] as places
+),
+
+holding as (
+    select
+        text, item,
+        list_transform(places, lambda place: list_transform(
+            list_filter(
+                list_transform(
+                    list_filter(
+                        regexp_extract_all(regexp_replace(text, ',(\d{3})', '\1', 'g'), place, 1),
+                        lambda said: not regexp_matches(said, '(?:mi|%)$')
+                    ),
+                    lambda said: regexp_extract_all(said, number)::double[]
+                ),
+                lambda ends: truth / 4 < ends[1] and ends[1] < ends[2] and ends[2] < 4 * truth
+            ),
+            lambda ends: truth between ends[1] and ends[2]
+        )) as by_place,
+        list_distinct(list_filter(by_place, lambda found: len(found) > 0)[1]) as found,
+        case when len(found) = 1 then found[1] end as holds_truth
+    from (select distinct text, item from answered)
+    inner join truths using (item)
+    cross join intervals
+),
+
 told as (
-    select *, regexp_extract(replace(text, ',', ''), '([\d.]*\d)[ °CFkm]*(?:[-–—]|to) *(\d[\d.]*)', ['low', 'high']) as ends,
-        case item when 'overconfidence_v1' then 6650 when 'overconfidence_v2' then 1440 when 'overconfidence_v3' then 78.37
-        end between try_cast(ends['low'] as double) and try_cast(ends['high'] as double) as holds_truth,
+    select answered.*, paradigm, arms, holds_truth,
         map {'framing_v4': 'framing_ratings', 'framing_v5': 'framing_ratings', 'primacy_v2': 'primacy_ratings',
             'primacy_v3': 'primacy_ratings'}[item] as of_ratings
-    from answered inner join biases using (bias)
+    from answered inner join biases using (bias) left join holding using (text, item)
 )
 
 select

@@ -63,15 +63,26 @@ def test_items_of_one_bias_that_ask_for_numbers_are_a_paradigm_of_their_own(brin
 
 
 @pytest.mark.parametrize(
-    ("text", "choice"),
+    ("item", "text", "choice"),
     [
-        ("6600-6850", "holds"), ("6,500 km - 6,800 km", "holds"), ("6700 to 6800 km", "misses"),
-        ("about 6650 km", "about 6650 km"),
+        ("v1", "6600-6850", "holds"), ("v1", "6,500 km - 6,800 km", "holds"), ("v1", "6700 to 6800 km", "misses"),
+        ("v1", "about 6650 km", None), ("v1", "10,000-20,000", "misses"), ("v1", "4,132-4,258 miles", None),
+        ("v1", "A margin of 100-150 km, so it falls within 6,550 to 6,750 kilometers.", "holds"),
+        ("v1", "Sources say 6,650 to 6,850 km.\n\n**Format: 6700-6850**", "misses"),
+        ("v1", "= 6,853 - 164.5\nThe interval is approximately:\n\n6,688.5 - 6,017.5", None),
+        ("v1", "It is 6,600-6,700 km, or else 6,900-7,000 km long.", None),
+        ("v2", "The Bible was completed (1454–1455); an interval would be:\n\n**1440–1455**", "holds"),
+        ("v2", "The first dated print is of 1454-1455, and the interval is **1439-1450**.", "holds"),
+        ("v2", "Invented between 1440 and 1450.\n\n**1445–1455**", "misses"),
+        ("v3", "Lower limit = 78.37 - 0.82, upper limit = 78.37 + 0.82: **77.55-79.19**", "holds"),
+        ("v3", "I am 95-99.9% sure of 78.4°C – 78.6 °C, it seems.", "misses"),
     ],
 )  # fmt: skip
-def test_an_interval_counts_by_whether_it_holds_the_true_value(bring, query, text, choice):
-    assert bring(one=document("overconfidence", "overconfidence_v1", control=(text,) * 8)) == 0
-    assert query("select distinct response_text from raw.trials where arm = 'plain'") == [(choice,)]
+def test_an_interval_counts_by_whether_it_holds_the_true_value(bring, query, item, text, choice):
+    assert bring(one=document("overconfidence", f"overconfidence_{item}", control=(text,) * 8)) == 0
+    assert query("select distinct response_text, line ->> '$.text' from raw.trials where arm = 'plain'") == [
+        (choice or text, text)
+    ]
 
 
 def found(query, *names):
