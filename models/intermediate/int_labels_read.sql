@@ -1,5 +1,6 @@
--- One row per study, distinct reply, options that were shown and reading that was meant when it was asked: the label
--- or the option that it names. All are read as the paradigm says now.
+-- One row per study, distinct reply (in its place the label, where that was recorded), options that were shown
+-- and reading that was meant when it was asked: the label or the option that it names. All are read as the paradigm
+-- says now.
 with paradigms as (
     select study, paradigm, {{ some_value('labels') }} as labels, {{ some_value('answer_reading') }} as reading_stated
     from {{ ref('stg_paradigms') }}
@@ -10,7 +11,7 @@ replies as (
     select distinct
         trials.study,
         trials.paradigm,
-        trials.response_text,
+        coalesce(trials.label_recorded, trials.response_text) as response_text,
         trials.answer_kind,
         trials.options_shown,
         trials.answer_reading,
@@ -19,7 +20,9 @@ replies as (
         case trials.answer_kind when 'choice' then trials.options_shown end as options
     from {{ ref('stg_trials') }} as trials
     left join paradigms using (study, paradigm)
-    where trials.answer_kind in ('choice', 'label') and trials.response_text is not null
+    where
+        trials.answer_kind in ('choice', 'label')
+        and coalesce(trials.label_recorded, trials.response_text) is not null
 ),
 
 readings as (

@@ -52,7 +52,7 @@ told as (
 select
     {{ all_but([
         'first_text', 'first_response_recorded', 'status_of_text', 'number_reread', 'status_told', 'status_of_number',
-        'reason_of_number', 'number_told',
+        'reason_of_number', 'number_told', 'label_recorded',
     ], of='told') }},
     told.number_told as number_read,
     coalesce(told.status_of_number, labels.status_read, told.status_of_text) as status_read,
@@ -85,7 +85,7 @@ left join {{ ref('int_labels_read') }} as labels
     on
         told.study = labels.study
         and told.paradigm = labels.paradigm
-        and told.response_text = labels.response_text
+        and coalesce(told.label_recorded, told.response_text) = labels.response_text
         and told.answer_kind = labels.answer_kind
         and told.options_shown is not distinct from labels.options_shown
         and told.answer_reading = labels.answer_reading

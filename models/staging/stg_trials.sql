@@ -1,7 +1,8 @@
 -- One row per trial, as it was landed. Document A's archive keeps the turns of SACD in its lines, each cut at 500
 -- signs: the last of them is the text, and where it finds no bias it only looks back at the answer of the turn before.
 -- Where the answer stands after a marker, the text is what follows the last one; a reply without it is unparsed. An
--- error message that a recording keeps in the place of an answer is none: the trial has failed.
+-- error message that a recording keeps in the place of an answer is none: the trial has failed. Where a recording has
+-- the option or the label beside the text, the text stays the text.
 with source as (
     select
         *,
@@ -9,7 +10,17 @@ with source as (
             when source = 'recorded' and technique = 'sacd' and response_text is null
                 then {{ json_last('line', 'iterationDetails') }}
         end as last_turn,
-        coalesce(response_text, {{ json_text('last_turn', 'rawResponse') }}) as kept_text,
+        case
+            when
+                source = 'recorded' and answer_kind in ('choice', 'label')
+                and {{ json_text('line', 'text') }} is not null
+                and response_text = coalesce({{ json_text('line', 'choice') }}, {{ json_text('line', 'label') }})
+                then response_text
+        end as label_recorded,
+        case
+            when label_recorded is not null then {{ json_text('line', 'text') }}
+            else coalesce(response_text, {{ json_text('last_turn', 'rawResponse') }})
+        end as kept_text,
         coalesce(not contains(response_text, answer_after), false) as is_without_marker,
         source = 'recorded' and response_text like 'ERROR: %' and status_recorded is null as is_error_text
     from {{ source('raw', 'trials') }}
