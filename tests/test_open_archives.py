@@ -42,6 +42,14 @@ def test_the_gate_finds_what_is_known_to_be_wrong(biases):
     assert known.items() <= dict(biases.query(found)).items()
 
 
+def test_an_interval_is_kept_as_its_text_beside_the_option_that_it_comes_to(biases):
+    rows = biases.query(
+        "select response_label, count(*), count(*) filter (response_text in ('holds', 'misses')) from marts.trials "
+        "where paradigm = 'overconfidence' and text_kept = 'whole' group by 1 order by 1"
+    )
+    assert rows == [("holds", 2_516, 0), ("misses", 204, 0), (None, 40, 0)]
+
+
 def test_a_bias_is_estimated_of_each_paradigm_with_its_direction(biases):
     rows = biases.query(
         "select paradigm, value, low is null from inference.outcome_contrasts "
