@@ -268,7 +268,8 @@ def everything(warehouse, trial_name: str) -> dict:
     if calls:
         turns = turns_of_calls(calls, prompts)
     else:
-        turns = turns_of_line(line, kept["response_text"], prompts.get(kept["prompt_hash"]))
+        of_text = read if read and kept["answer_kind"] else kept  # a line may have its option beside its text
+        turns = turns_of_line(line, of_text["response_text"], prompts.get(kept["prompt_hash"]))
     first_number = (derived or kept)["first_response"]
     number = mark(turns, kept, unit, (derived or kept)["response_recorded"], first_number)
     number = became["reread"]["response"] if became["reread"] else number

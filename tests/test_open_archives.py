@@ -48,6 +48,9 @@ def test_an_interval_is_kept_as_its_text_beside_the_option_that_it_comes_to(bias
         "where paradigm = 'overconfidence' and text_kept = 'whole' group by 1 order by 1"
     )
     assert rows == [("holds", 2_516, 0), ("misses", 204, 0), (None, 40, 0)]
+    found = "select trial_id, response_text from marts.trials where paradigm = 'overconfidence' order by 1 limit 1"
+    ((trial_id, text),) = biases.query(found)
+    assert text.split()[-1] in biases.bais("trial", trial_id)
 
 
 def test_a_bias_is_estimated_of_each_paradigm_with_its_direction(biases):
