@@ -2,6 +2,7 @@
 
 FEWEST, SMALLEST_SHARE = 10, 0.01  # below both nothing is said; what a person took out is always said
 BY_HAND = ("rejected", "withdrawn")
+UNPUBLISHED = ("held_back", *BY_HAND)  # of all that was asked for; the other fates are of what is published
 UNREAD = "unparsed"
 # of one answer, and of several
 SENTENCES = {
@@ -30,6 +31,7 @@ SENTENCES = {
 }
 IN_SHORT = "Uncounted answers: {parts}."
 BY_SHARE = "{share} of {asked} answers could not be read{commonest}."  # where the share is not smaller than that
+PUBLISHED = "{n} published"
 MOST, MOST_OFTEN = " (most: “{}”)", " (most often: “{}”)"
 
 
@@ -44,15 +46,18 @@ def combined(rows):
     Returns
     -------
     dict
-        `n_asked`, `n_counted`, one `n_` for each way to fall short, `commonest_unread` and `n_commonest_unread` of the
-        row in which that text is most frequent, and when answers were withdrawn. Empty if there are no rows.
+        `n_asked`, `n_published`, `n_counted`, one `n_` for each way to fall short, `commonest_unread` and
+        `n_commonest_unread` of the row in which that text is most frequent, and when answers were withdrawn. Empty if
+        there are no rows.
     """
     if not rows:
         return {}
     names = ("n_asked", "n_counted", *(f"n_{fate}" for fate in SENTENCES))
     unread = max(rows, key=lambda row: row["n_commonest_unread"])
     times = [row[name] for row in rows for name in ("first_withdrawn_at", "last_withdrawn_at") if row[name]]
-    return {name: sum(row[name] for row in rows) for name in names} | {
+    sums = {name: sum(row[name] for row in rows) for name in names}
+    return sums | {
+        "n_published": sums["n_asked"] - sum(sums[f"n_{fate}"] for fate in UNPUBLISHED),
         "commonest_unread": unread["commonest_unread"],
         "n_commonest_unread": unread["n_commonest_unread"],
         "first_withdrawn_at": min(times, default=None),
@@ -66,7 +71,7 @@ def is_said(row, fate):
     Parameters
     ----------
     row : dict
-        As of `marts.shortfalls`.
+        As `combined` returns it.
     fate : str
         One of `SENTENCES`.
 
@@ -75,7 +80,22 @@ def is_said(row, fate):
     bool
     """
     n = row[f"n_{fate}"]
-    return n > 0 and (fate in BY_HAND or n >= FEWEST or n >= SMALLEST_SHARE * row["n_asked"])
+    return n > 0 and (fate in BY_HAND or n >= FEWEST or n >= SMALLEST_SHARE * row[whole(fate)])
+
+
+def whole(fate):
+    """Name the count of which the answers that fall short in one way are a part.
+
+    Parameters
+    ----------
+    fate : str
+        One of `SENTENCES`.
+
+    Returns
+    -------
+    str
+    """
+    return "n_asked" if fate in UNPUBLISHED else "n_published"
 
 
 def shown_plainly(value, column):
@@ -105,7 +125,7 @@ def sentences(row, shown=shown_plainly, text=str, form=str, without=()):
     Parameters
     ----------
     row : dict
-        A row of `marts.shortfalls`, or as `combined` returns it. A `commonest_unread` that it lacks is not quoted.
+        As `combined` returns it. A `commonest_unread` that it lacks is not quoted.
     shown : callable
         How a number is shown: takes it, and its name in the row, or `share` for that of what could not be read.
     text : callable
@@ -126,9 +146,12 @@ def sentences(row, shown=shown_plainly, text=str, form=str, without=()):
             if fate == UNREAD and row.get("commonest_unread") and n_commonest > 1:
                 commonest = form(MOST if 2 * n_commonest > n else MOST_OFTEN).format(text(row["commonest_unread"]))
             sentence, amount = of_one if n == 1 else of_several, {"n": shown(n, f"n_{fate}")}
-            if fate == UNREAD and n >= SMALLEST_SHARE * row["n_asked"]:
-                sentence, amount = BY_SHARE, {"share": shown(n / row["n_asked"], "share")}
-            yield form(sentence).format(**amount, asked=shown(row["n_asked"], "n_asked"), commonest=commonest)
+            name = whole(fate)
+            if fate == UNREAD and n >= SMALLEST_SHARE * row[name]:
+                sentence, amount = BY_SHARE, {"share": shown(n / row[name], "share")}
+            asked = shown(row[name], name)
+            asked = asked if row[name] == row["n_asked"] else form(PUBLISHED).format(n=asked)
+            yield form(sentence).format(**amount, asked=asked, commonest=commonest)
 
 
 def in_short(rows):
@@ -149,7 +172,7 @@ def in_short(rows):
         domains.setdefault(row["domain"], set()).add(row["paradigm"])
     parts = []
     for row in rows:
-        if any(is_said(row, fate) for fate in SENTENCES):
+        if any(is_said(combined([row]), fate) for fate in SENTENCES):
             named = row["domain"] if len(domains[row["domain"]]) == 1 else f"{row['paradigm']}, {row['domain']}"
             parts.append(f"{named} {row['n_asked'] - row['n_counted']:,} of {row['n_asked']:,}")
     return IN_SHORT.format(parts=", ".join(parts)) if parts else None

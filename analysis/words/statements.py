@@ -194,7 +194,7 @@ MEANINGS = (
         "none: they are counted",
         NONE,
         NONE,
-        {shortfalls: ("IN_SHORT", "SENTENCES", "BY_SHARE", "MOST", "MOST_OFTEN")},
+        {shortfalls: ("IN_SHORT", "SENTENCES", "BY_SHARE", "PUBLISHED", "MOST", "MOST_OFTEN")},
     ),
     Meaning(
         "A bias without technique",

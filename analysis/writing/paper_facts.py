@@ -6,7 +6,7 @@ from analysis.words.changes import counted
 from analysis.words.claims import HOLDS, KINDS, RECOMPUTES
 from analysis.words.codes import CERTAINTY, GOALS, LACKS, codes_of, in_words, on_an_llm
 from analysis.words.conclusions import LABELS, conclusion, lacking
-from analysis.words.shortfalls import SENTENCES, UNREAD, combined, is_said
+from analysis.words.shortfalls import SENTENCES, UNREAD, combined, is_said, whole
 
 ALONE = "without a technique"
 # a comparison that decides, one with a placebo, a confounded one, and what is foretold, at the start of a fact's name
@@ -111,8 +111,9 @@ def _shortfalls(row):
     if not said:
         return {}
     counts = {f"n_{fate}": row[f"n_{fate}"] if fate in said else 0 for fate in SENTENCES}
-    share = row[f"n_{UNREAD}"] / row["n_asked"] if UNREAD in said else None
-    return {"n_asked": row["n_asked"], **counts, **({"unparsed_percent": _percent(share)} if share else {})}
+    share = row[f"n_{UNREAD}"] / row[whole(UNREAD)] if UNREAD in said else None
+    totals = {name: row[name] for name in ("n_asked", "n_published")}
+    return {**totals, **counts, **({"unparsed_percent": _percent(share)} if share else {})}
 
 
 def _claims(rows, unsettled):

@@ -17,7 +17,7 @@ NONE = {
 
 
 def said(**counts):
-    return list(sentences(NONE | counts))
+    return list(sentences(combined([NONE | counts])))
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,26 @@ def test_the_commonest_text_that_could_not_be_read_is_quoted(n_commonest, quoted
     assert said(**unread) == [f"26 % of 1,200 answers could not be read{quoted}."]
 
 
+@pytest.mark.parametrize(
+    ("counts", "sentence"),
+    [
+        ({"n_unparsed": 174}, "6.0 % of 2,880 published answers could not be read."),
+        ({"n_unparsed": 28}, "28 of 2,880 published answers could not be read."),
+        ({"n_refused": 29}, "29 of 2,880 published answers are refusals."),
+        ({"n_failed": 38}, "38 of 2,880 published trials got no answers: every call of theirs failed."),
+        ({"n_out_of_range": 30}, "30 of 2,880 published answers lie outside the range that is possible."),
+    ],
+)
+def test_what_falls_short_among_the_published_is_a_part_of_these(counts, sentence):
+    all_asked = {"n_asked": 5280, "n_held_back": 2300, "n_rejected": 60, "n_withdrawn": 40}
+    assert said(**all_asked, **counts) == [
+        "2,300 of 5,280 answers are held back (`bais check` says why).",
+        "60 of 5,280 answers are in batches that a person rejected.",
+        sentence,
+        "40 of 5,280 answers were withdrawn by hand after they were seen.",
+    ]
+
+
 def test_nothing_is_said_where_nothing_falls_short():
     assert said() == []
     assert list(sentences({})) == []
@@ -77,12 +97,12 @@ def test_what_a_person_took_out_is_said_of_a_single_answer_too(fate):
 
 
 def test_what_is_said_elsewhere_is_left_out():
-    row = NONE | {"n_withdrawn": 54, "n_refused": 36}
-    assert list(sentences(row, without=("withdrawn",))) == ["36 of 1,200 answers are refusals."]
+    row = combined([NONE | {"n_withdrawn": 54, "n_refused": 36}])
+    assert list(sentences(row, without=("withdrawn",))) == ["36 of 1,146 published answers are refusals."]
 
 
 def test_a_text_of_an_answer_harms_no_page():
-    row = NONE | {"n_unparsed": 312, "commonest_unread": "<b>A</b>", "n_commonest_unread": 200}
+    row = NONE | {"n_published": 1200, "n_unparsed": 312, "commonest_unread": "<b>A</b>", "n_commonest_unread": 200}
     (sentence,) = sentences(row, form=Markup)
     assert "&lt;b&gt;A" in sentence
 
@@ -99,6 +119,7 @@ def test_domains_add_up_and_the_most_frequent_of_their_texts_is_kept():
     ]  # fmt: skip
     row = combined(rows)
     assert (row["n_asked"], row["n_counted"], row["n_unparsed"], row["n_withdrawn"]) == (2800, 2500, 290, 11)
+    assert row["n_published"] == 2789
     assert (row["commonest_unread"], row["n_commonest_unread"]) == ("B", 60)
     assert (row["first_withdrawn_at"], row["last_withdrawn_at"]) == (first, third)
     assert combined([]) == {}
