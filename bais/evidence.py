@@ -147,6 +147,26 @@ TRIALS_ASKED = (
 )
 CHANGES = f"from marts.post_hoc_changes where {OF_DOMAIN} order by all"
 SHORTFALLS = f"from marts.shortfalls where {OF_DOMAIN} order by all"
+# whose answers the gate holds back, those of whole batches with what these fail, by technique
+HELD_BACK = f"""
+with held_back as (
+    select trial_id, llm, technique, verdict_id from intermediate.int_trials_read as trials
+    left join staging.stg_batch_verdicts using (batch_id)
+    anti join intermediate.int_trials_published using (trial_id)
+    anti join (from intermediate.int_versions_resolved where superseded_by_version is not null) using (trial_id)
+    where {OF_DOMAIN} and is_published is not true and is_older is not true and act is distinct from 'reject'
+    union all
+    select trial_id, llm, technique, null as verdict_id from marts.quarantined_trials where {OF_DOMAIN}
+)
+
+select llm, technique, coalesce(any_value(display_name), technique) as name,
+    coalesce(list(distinct check_name order by check_name) filter (check_name is not null), []) as checks
+from held_back
+left join raw.batch_checks
+    on held_back.verdict_id = batch_checks.verdict_id and not is_passed and (level = 'fail' or observed_value is null)
+left join seeds.techniques using (technique)
+group by llm, technique order by llm, technique
+"""
 SHORTFALLS_OF_ALL = """
 from marts.shortfalls where study = $study and paradigm = coalesce($paradigm, paradigm) order by paradigm, domain
 """
@@ -174,6 +194,10 @@ def evidence_on(
     goals = goals or measures.goals(biases)
     labels = {measures.compared(bias): measures.label(bias) for bias in biases}
     fallen_short = records(warehouse, SHORTFALLS, keys) if is_public(warehouse, "shortfalls") else []
+    fallen_short, held_back = shortfalls.combined(fallen_short), []
+    if fallen_short.get("n_held_back") and "stg_batch_verdicts" in tables_in(warehouse, "staging"):
+        held_back = records(warehouse, HELD_BACK, keys)
+        fallen_short["llms_held_back"] = list(dict.fromkeys(row["llm"] for row in held_back))
 
     def of_goals(query, keys):
         """Return the rows of a query that are of a goal; a comparison by a measure is named as one."""
@@ -189,7 +213,7 @@ def evidence_on(
         llms=llms, vendors={row["llm"]: row["vendor"] for row in vendors},
         unlisted=[row["llm"] for row in vendors if not row["is_listed"]],
         without_baseline=values(warehouse, WITHOUT_BASELINE, keys), rankings=records(warehouse, RANKINGS, keys),
-        vignettes=place["vignettes"], goals=goals, base=base, shortfalls=shortfalls.combined(fallen_short),
+        vignettes=place["vignettes"], goals=goals, base=base, shortfalls=fallen_short, held_back=held_back,
     )  # fmt: skip
     if not in_full:
         return evidence

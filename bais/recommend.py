@@ -3,11 +3,12 @@
 import click
 
 from analysis.words import codes
-from analysis.words.advice import advise, in_brief, why
+from analysis.words.advice import advise, in_brief, on_absence, why
 from analysis.words.changes import counted
 from analysis.words.headlines import SIMULATED, other_biases, sentences_on_unread
 from analysis.words.people import beside_llms
 from analysis.words.shortfalls import sentences as sentences_on_shortfalls
+from bais.check import words_of_checks
 from bais.evidence import evidence_on, shortfalls_in_short
 from bais.gains import say_biases, say_gains, say_goals, say_places
 from bais.options import json_option
@@ -105,8 +106,9 @@ def recommend(
         people = records(warehouse, PEOPLE, place) if has_people else []
     sentences = advise(evidence, goal)
     alike = "" if evidence.is_asked else similar(llm, evidence.llms)
-    told = [f"{printable(llm)} was not tested{alike}."] if alike else []
-    sentences[1:1] = [{"about": "llm", "text": text} for text in told]
+    absence = [text for text in [on_absence(evidence, words_of_checks(), alike)] if text]
+    told = [f"{printable(llm)} was not tested{alike}."] if alike and not absence else []
+    sentences[1:1] = [{"about": "llm", "text": text} for text in absence or told]
     goals = (goal,) if goal else tuple(evidence.goals)
     studies = [place["study"] for place in elsewhere]
     if as_json:
@@ -115,12 +117,13 @@ def recommend(
     also = f" (also {', '.join(studies)})" if studies else ""
     if is_why:
         say_goals(evidence, goals)
+        say_each(absence)
         say_each(why(evidence, goal))
     else:
         if not evidence.of(*evidence.goals):
             say_biases(evidence)
         say_gains([evidence], goal)
-        say_each(in_brief(evidence, goal))
+        say_each([*absence, *in_brief(evidence, goal)])
         say_each(beside_llms(people))
         say_each(filter(None, [" ".join(sentences_on_shortfalls(evidence.shortfalls))]))
     say_each([*told, *sentences_on_unread(unread)])

@@ -30,6 +30,9 @@ HANGING = "Not supported, since it hangs on answers that the gate doubts (`bais 
 IN_SHORT_SUPPORTED, IN_SHORT_HANGING = " (supported, not established)", " (hangs on answers that the gate doubts)"
 NONE_BEATS = "no technique is shown to beat a plain prompt{where}"
 UNDECIDED = "Unclear: {names}"
+ALL_HELD_BACK = "nothing is known of techniques: all answers with {names}, asked of {llms}, are held back"
+LLM_HELD_BACK = "All answers of {llm} to this bias are held back: {why}. What is shown is of other {noun}s."
+LLM_NOT_TESTED = "{llm} was not tested{alike}. What is shown is of other {noun}s."
 TOO_FEW_OF_A_KIND = "nothing is established for {noun}s like these: only {n} {was} tested ({five} are needed)"
 TOO_FEW_VENDORS = (
     "nothing is established for {noun}s like these: the {those} are of {vendors} ({noun}s of {five} vendors are needed)"
@@ -191,6 +194,9 @@ class Evidence:
         Rows of `marts.post_hoc_changes`.
     shortfalls : dict
         What of the answers counts nowhere, as of `analysis.words.shortfalls.combined`.
+    held_back : list of dict
+        By LLM and technique whose answers are held back: `llm, technique`, its `name`, and `checks`, the codes of what
+        their batches fail.
     sensitivity : list of dict
         Of each technique, control and goal, as of `analysis.words.codes.in_ways_of_counting`; as `others` the switch
         and what it was turned to of each other specification that decides otherwise.
@@ -230,6 +236,7 @@ class Evidence:
     n_asked: dict = field(default_factory=dict)
     changes: list = field(default_factory=list)
     shortfalls: dict = field(default_factory=dict)
+    held_back: list = field(default_factory=list)
     sensitivity: list = field(default_factory=list)
     transfer: list = field(default_factory=list)
     goals: dict = field(default_factory=lambda: codes.GOALS)
@@ -431,6 +438,33 @@ def of_few(evidences, goal=None):
     those = f"this {first.noun}" if n == "1 " else f"these {n}{first.noun}s"
     but = f", not {first.llm}" if first.llm and not is_own else ""
     return " ".join([FEW.format(whom=first.llm if is_own else those, but=but, five=FIVE, unit=first.unit), *parts])
+
+
+def on_absence(evidence, checks, alike=""):
+    """Say of the LLM that is asked about why it is in no figure that is shown, where no gain is predicted for it.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    checks : dict of str to str
+        What each check finds, in a sentence without its end.
+    alike : str, optional
+        Which LLM may be meant, to be said after that it was not tested.
+
+    Returns
+    -------
+    str or None
+        None where it is in the figures, and where what it would gain is told.
+    """
+    if evidence.is_asked:
+        return None
+    held_back = [row for row in evidence.held_back if row["llm"] == evidence.llm]
+    if held_back:
+        found = dict.fromkeys(checks[code] for row in held_back for code in row["checks"] if code in checks)
+        why = "; ".join(f"{text[0].lower()}{text[1:]}" for text in found) or "`bais check` says why"
+        return LLM_HELD_BACK.format(llm=evidence.llm, why=why, noun=evidence.noun)
+    told = evidence.of(*evidence.leading) or not evidence.biases
+    return None if told else LLM_NOT_TESTED.format(llm=evidence.llm, alike=alike, noun=evidence.noun)
 
 
 def is_of_few(evidence, goal=None):
@@ -635,7 +669,8 @@ def _sentences(texts, *, is_begun=False):
 def _without_own_trials(evidence):
     """Say why nothing is said of the LLM that is asked about by its own trials, in a sentence without its end."""
     if not evidence.is_asked:
-        return f"{evidence.llm} was not tested"
+        is_held_back = evidence.llm in {row["llm"] for row in evidence.held_back}
+        return f"the answers of {evidence.llm} are held back" if is_held_back else f"{evidence.llm} was not tested"
     reason = "it has no baseline" if evidence.llm in evidence.without_baseline else "its trials cannot be compared"
     return f"for {evidence.llm} itself all is unclear, since {reason}"
 
@@ -644,6 +679,10 @@ def _nothing_compared(evidence, leading):
     """Say why there is no decision at all."""
     rows = [row for row in evidence.places if row["goal"] in leading and row["comparison"] == "control"]
     if evidence.biases and not rows:
+        techniques = [row for row in evidence.held_back if row["technique"] != codes.CONTROL]
+        if techniques and all(bias["technique"] == codes.CONTROL for bias in evidence.biases):
+            names, llms = (dict.fromkeys(row[key] for row in techniques) for key in ("name", "llm"))
+            return ALL_HELD_BACK.format(names=listed(names), llms=shortfalls.some(llms))
         return "no technique was asked" if leading else f"{biases.DESCRIBED[0].lower()}{biases.DESCRIBED[1:]}"
     reasons = {code for row in rows or evidence.rankings for code in codes_of(row)} & set(codes.REASONS)
     return f"unclear of every technique: {in_words('; '.join(sorted(reasons)) or 'nothing_to_rank')}"

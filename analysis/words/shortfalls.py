@@ -1,5 +1,7 @@
 """What of the answers that were asked for counts nowhere: held back, unread, refused, missing or taken out by hand."""
 
+from analysis.words.codes import listed
+
 FEWEST, SMALLEST_SHARE = 10, 0.01  # below both nothing is said; what a person took out is always said
 BY_HAND = ("rejected", "withdrawn")
 UNPUBLISHED = ("held_back", *BY_HAND)  # of all that was asked for; the other fates are of what is published
@@ -7,8 +9,8 @@ UNREAD = "unparsed"
 # of one answer, and of several
 SENTENCES = {
     "held_back": (
-        "{n} of {asked} answers is held back (`bais check` says why).",
-        "{n} of {asked} answers are held back (`bais check` says why).",
+        "{n} of {asked} answers is held back{whose} (`bais check` says why).",
+        "{n} of {asked} answers are held back{whose} (`bais check` says why).",
     ),
     "rejected": (
         "{n} of {asked} answers is in a batch that a person rejected.",
@@ -32,6 +34,8 @@ SENTENCES = {
 IN_SHORT = "Uncounted answers: {parts}."
 BY_SHARE = "{share} of {asked} answers could not be read{commonest}."  # where the share is not smaller than that
 PUBLISHED = "{n} published"
+WHOSE = ", of {llms}"
+MOST_NAMED = 3  # LLMs
 MOST, MOST_OFTEN = " (most: “{}”)", " (most often: “{}”)"
 
 
@@ -119,13 +123,31 @@ def shown_plainly(value, column):
     return f"{percent:.0f} %" if percent >= 9.95 else f"{percent:.1f} %"
 
 
+def some(llms):
+    """Name some LLMs without their vendors.
+
+    Parameters
+    ----------
+    llms : iterable of str
+
+    Returns
+    -------
+    str
+        Three of them at most, and how many more there are.
+    """
+    names = [llm.rpartition("/")[2] for llm in llms]
+    more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+    return listed([*names[:MOST_NAMED], *more])
+
+
 def sentences(row, shown=shown_plainly, text=str, form=str, without=()):
     """Say what of the answers counts nowhere, a sentence for each way to fall short of which there is enough.
 
     Parameters
     ----------
     row : dict
-        As `combined` returns it. A `commonest_unread` that it lacks is not quoted.
+        As `combined` returns it; `llms_held_back` may name whose answers are held back. A `commonest_unread` that it
+        lacks is not quoted.
     shown : callable
         How a number is shown: takes it, and its name in the row, or `share` for that of what could not be read.
     text : callable
@@ -146,12 +168,13 @@ def sentences(row, shown=shown_plainly, text=str, form=str, without=()):
             if fate == UNREAD and row.get("commonest_unread") and n_commonest > 1:
                 commonest = form(MOST if 2 * n_commonest > n else MOST_OFTEN).format(text(row["commonest_unread"]))
             sentence, amount = of_one if n == 1 else of_several, {"n": shown(n, f"n_{fate}")}
-            name = whole(fate)
+            llms = row.get("llms_held_back") if fate == "held_back" else None
+            name, whose = whole(fate), form(WHOSE).format(llms=some(llms)) if llms else ""
             if fate == UNREAD and n >= SMALLEST_SHARE * row[name]:
                 sentence, amount = BY_SHARE, {"share": shown(n / row[name], "share")}
             asked = shown(row[name], name)
             asked = asked if row[name] == row["n_asked"] else form(PUBLISHED).format(n=asked)
-            yield form(sentence).format(**amount, asked=asked, commonest=commonest)
+            yield form(sentence).format(**amount, asked=asked, commonest=commonest, whose=whose)
 
 
 def in_short(rows):

@@ -151,6 +151,7 @@ MEANINGS = (
                 "EXPECTED",
                 "NOT_PREDICTED",
                 "SIMULATED_SAY_NOTHING",
+                "LLM_NOT_TESTED",
             ),
             matrix: ("ONE_MORE",),
         },
@@ -194,7 +195,10 @@ MEANINGS = (
         "none: they are counted",
         NONE,
         NONE,
-        {shortfalls: ("IN_SHORT", "SENTENCES", "BY_SHARE", "PUBLISHED", "MOST", "MOST_OFTEN")},
+        {
+            shortfalls: ("IN_SHORT", "SENTENCES", "BY_SHARE", "PUBLISHED", "WHOSE", "MOST", "MOST_OFTEN"),
+            advice: ("ALL_HELD_BACK", "LLM_HELD_BACK"),
+        },
     ),
     Meaning(
         "A bias without technique",

@@ -76,6 +76,15 @@ def test_what_falls_short_among_the_published_is_a_part_of_these(counts, sentenc
     ]
 
 
+@pytest.mark.parametrize(
+    ("n_llms", "whose"),
+    [(0, ""), (1, ", of l0"), (3, ", of l0, l1 and l2"), (4, ", of l0, l1, l2 and 1 more")],
+)
+def test_at_most_three_llms_whose_answers_are_held_back_are_named(n_llms, whose):
+    row = combined([NONE | {"n_held_back": 600}]) | {"llms_held_back": [f"vendor/l{n}" for n in range(n_llms)]}
+    assert list(sentences(row)) == [f"600 of 1,200 answers are held back{whose} (`bais check` says why)."]
+
+
 def test_nothing_is_said_where_nothing_falls_short():
     assert said() == []
     assert list(sentences({})) == []

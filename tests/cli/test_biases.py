@@ -89,7 +89,7 @@ def ask(tmp_path, monkeypatch, capsys):
 
     def run(
         *arguments, biases=(BIAS,), decisions=(DECISION,), turned=(), sources=("recorded",), corrected=(), leading=None,
-        changed=(), open_still=(), expect=0, see=None,
+        changed=(), open_still=(), expect=0, see=None, beside=(),
     ):  # fmt: skip
         path = tmp_path / "some.duckdb"
         path.unlink(missing_ok=True)
@@ -111,7 +111,7 @@ def ask(tmp_path, monkeypatch, capsys):
                     PREDICTION, PREDICTION | {"llm": "vendor/other", "p_better_than_control": 0.88},
                 ],
             }  # fmt: skip
-            fill(warehouse, tables | ({"content.framing_changes": corrected} if corrected else {}))
+            fill(warehouse, tables | dict(beside) | ({"content.framing_changes": corrected} if corrected else {}))
         monkeypatch.setenv("BAIS_WAREHOUSE", str(path))
         form = ["--json"] if see is None else see
         assert main(["recommend", "--paradigm", "framing", *dict.fromkeys([*arguments, *form])]) == expect
@@ -121,6 +121,61 @@ def ask(tmp_path, monkeypatch, capsys):
         return "\n".join(of["text"] for of in json.loads(printed.out)["sentences"])
 
     return run
+
+
+def held_back(technique, n_asked=30):
+    """Return the tables of a warehouse in which one LLM has ten answers with a technique, none of them published."""
+    counts = {"n_held_back": 10, "n_counted": n_asked - 10, "n_commonest_unread": 0}
+    others = ("rejected", "withdrawn", "unparsed", "refused", "out_of_range", "failed")
+    place = {"study": "s", "paradigm": "framing", "domain": "d"}
+    trial = place | {"llm": "vendor/kept", "technique": technique, "batch_id": "failed"}
+    replaced = trial | {"trial_id": "replaced", "llm": "vendor/replaced"}
+    published = trial | {"trial_id": "published", "llm": "vendor/a", "batch_id": "passed"}
+    rejected = trial | {"trial_id": "rejected", "llm": "vendor/rejected", "batch_id": "rejected"}
+    verdict = {"batch_id": "failed", "verdict_id": "v", "is_published": False, "is_older": False}
+    check = {"verdict_id": "v", "check_name": "no_answer", "level": "fail", "is_passed": False, "observed_value": 1}
+    return {
+        "marts.shortfalls": [place | {"n_asked": n_asked} | dict.fromkeys((f"n_{of}" for of in others), 0) | counts],
+        "marts.quarantined_trials": [trial | {"trial_id": "single", "llm": "vendor/single"}],
+        "intermediate.int_trials_read": [
+            *(trial | {"trial_id": str(n)} for n in range(8)), replaced, published, rejected,
+        ],
+        "intermediate.int_trials_published": [{"trial_id": "published"}],
+        "intermediate.int_versions_resolved": [{"trial_id": "replaced", "superseded_by_version": "second"}],
+        "intermediate.int_vendors": [],
+        "staging.stg_batch_verdicts": [
+            verdict, verdict | {"batch_id": "passed", "verdict_id": "p", "is_published": True},
+            verdict | {"batch_id": "rejected", "verdict_id": "r", "act": "reject"},
+        ],
+        "raw.batch_checks": [check, check | {"check_name": "unparsed_of_batch", "level": "warn"}],
+    }  # fmt: skip
+
+
+def test_whose_answers_are_held_back_is_said_and_of_the_llm_asked_about_by_what(ask):
+    tables = held_back("no_technique")
+    whose = "10 of 30 answers are held back, of kept and single (`bais check` says why)."
+    why = (
+        "All answers of vendor/kept to this bias are held back: none of the trials has an answer. What is shown is of "
+        "other LLMs."
+    )
+    about = {"decisions": (), "beside": tables}
+    assert whose in " ".join(ask(see=[], **about).split())
+    for see in ([], ["--why"]):
+        said = " ".join(ask("--llm", "vendor/kept", see=see, **about).split())
+        assert (whose in said, why in said) == (True, True)
+    assert why in ask("--llm", "vendor/kept", **about)
+    assert "All answers of" not in ask("--llm", "vendor/other", **about)
+    unknown = ask("--llm", "vendor/unknown", **about)
+    assert (
+        "vendor/unknown was not tested (perhaps vendor/a or vendor/other). What is shown is of other LLMs." in unknown
+    )
+
+
+def test_techniques_of_which_every_answer_is_held_back_were_asked(ask):
+    told = "framing: nothing is known of techniques: all answers with SACD, asked of kept and single, are held back."
+    alone = {"decisions": (), "see": []}
+    assert told in " ".join(ask(beside=held_back("sacd"), **alone).split())
+    assert "framing: no technique was asked." in ask(beside=held_back("no_technique"), **alone)
 
 
 def sentence(ask, **bias):
