@@ -36,7 +36,11 @@ select distinct measure from inference.outcome_contrasts
 where study = $study and paradigm = $paradigm and n_trials > 0 order by all
 """
 PEOPLE = """
-from marts.human_comparisons
+from (
+    select *, count(distinct llm) filter (llm_estimate is null and contains(reason, 'zero_variance'))
+        over (partition by study, paradigm, outcome, arm, arm_b, vignette, measure) as n_unvarying
+    from marts.human_comparisons
+)
 where study = $study and paradigm = $paradigm and outcome = coalesce($measure, outcome) and llm is null and leads
     and llm_estimate is not null
 order by outcome, arm, arm_b

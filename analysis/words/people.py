@@ -58,7 +58,8 @@ def beside_llms(rows):
     Parameters
     ----------
     rows : list of dict
-        Rows of `marts.human_comparisons` that lead, over all LLMs.
+        Rows of `marts.human_comparisons` that lead, over all LLMs, each with `n_unvarying`, how many LLMs are left out
+        since their answers do not vary.
 
     Returns
     -------
@@ -66,10 +67,20 @@ def beside_llms(rows):
     """
     return [
         f"People, by {row['outcome'] or row['paradigm']}: {row['measure']} = {row['human_estimate']:.3g} "
-        f"({row['human_low']:.3g} to {row['human_high']:.3g}; {row['human_question']}; {row['source']}). These "
-        f"{row['n_llms']} LLMs, on average: {row['llm_estimate']:.3g}."
+        f"({row['human_low']:.3g} to {row['human_high']:.3g}; {row['human_question']}; {row['source']}). "
+        f"{_whose(row['n_llms'])}: {row['llm_estimate']:.3g}{_left_out(row['n_unvarying'])}."
         for row in rows
     ]
+
+
+def _whose(n_llms):
+    return "One LLM" if n_llms == 1 else f"These {n_llms} LLMs, on average"
+
+
+def _left_out(n):
+    """Say how many LLMs have no such effect, which divides by how much answers vary."""
+    their = "its answers never vary" if n == 1 else "the answers of each never vary"
+    return f" ({n} more {'is' if n == 1 else 'are'} left out: {their})" if n else ""
 
 
 def on_choices(row):
