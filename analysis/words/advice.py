@@ -108,10 +108,10 @@ OUT_OF_REACH = (
     "than that."
 )
 TO_ASK = "To ask it: `bais plan --to-settle {domain} --llm {llm}`."
-FOR_ASKED = "For {llm}, its own trials drawn towards the other {noun}s: "
-FOR_FURTHER = "For {llm}, not tested, as one more LLM of {vendor}: "
-FOR_NEW = "For {llm}, not tested, as an {noun} of a new vendor: "
-FOR_ANY = "For {whom}, if it is like those tested: "
+FOR_ASKED = "For {llm}, its own trials drawn towards the other {noun}s{by}: "
+FOR_FURTHER = "For {llm}, not tested, as one more LLM of {vendor}{by}: "
+FOR_NEW = "For {llm}, not tested, as an {noun} of a new vendor{by}: "
+FOR_ANY = "For {whom}, if it is like those tested{by}: "
 NOT_PREDICTED = "What {whom} would gain cannot be predicted: {why}."
 IS_BEST = "{name} is the likeliest to be best (probability {p}{plain}). "
 NONE_IS_LIKELY = (
@@ -1225,9 +1225,15 @@ def _predictions(evidence, leading):
     for goal in leading:
         rows = [row for row in evidence.predictions if row["goal"] == goal]
         predictions = [row for row in rows if row["gain"] is not None]
+        decided = evidence.of(goal)
+        few = bool(decided) and all(row["certainty"] == "too_few_vendors" for row in decided)
+        if few and predictions and evidence.unit == "vendor" and predictions[0]["llm"] is None:
+            whom = evidence.one_more if evidence.is_asked else f"{evidence.llm}, not tested,"
+            yield NOT_PREDICTED.format(whom=whom, why=f"that takes {evidence.noun}s of {FIVE} vendors")
+            return
         if predictions:
             of_none = next((row for row in rows if row["technique"] == codes.CONTROL), None)
-            yield _prediction(evidence, goal, predictions, of_none)
+            yield _prediction(evidence, leading, goal, predictions, of_none)
         elif rows:
             few = any("too_few_llms" in codes_of(row) for row in rows)
             why = f"that takes {FIVE} {evidence.noun}s" if few else in_words(rows[0]["reason"])
@@ -1235,11 +1241,14 @@ def _predictions(evidence, leading):
             return
 
 
-def _prediction(evidence, goal, predictions, of_none):
+def _prediction(evidence, leading, goal, predictions, of_none):
     words = evidence.goals[goal]
     best = max(predictions, key=lambda row: (row["p_best_new_llm"] or 0, row["technique"]))
     whose = FOR_ASKED if best["llm"] else FOR_FURTHER if best["vendor"] else FOR_NEW if evidence.llm else FOR_ANY
-    start = whose.format(llm=evidence.llm, noun=evidence.noun, vendor=best["vendor"], whom=evidence.one_more)
+    start = whose.format(
+        llm=evidence.llm, noun=evidence.noun, vendor=best["vendor"], whom=evidence.one_more,
+        by=f", by {evidence.called(goal)}" if len(leading) > 1 else "",
+    )  # fmt: skip
     plain = (of_none or {}).get("p_best_new_llm")
     low, high = (words.number(best[end]) for end in ("gain_low", "gain_high"))
     expected = {"name": best["name"], "gain": words.amount(best["gain"]), "low": low, "high": high}

@@ -20,6 +20,7 @@ UNSIGNED = (
     "It counts what differs, and the same question put twice may differ by chance: it tells techniques apart, and does "
     "not say how large a bias is."
 )
+MISSING = "Had every trial been answered, it might be {least} to {most}."
 SURE = 0.05  # a p value below which a bias is said to be shown, and items to differ
 
 
@@ -127,7 +128,7 @@ def _sentence(bias, noun):
     if bias["arm_b"] is None:
         return f"{statement}, for {_like(bias, noun)}.{_of_items(bias)}"
     shows = "there is a bias" if _is_shown(bias) else "unclear whether there is a bias"
-    return f"{statement}: {shows}, for {_like(bias, noun)}.{_by_chance(bias)}{_of_items(bias)}"
+    return f"{statement}: {shows}, for {_like(bias, noun)}.{_by_chance(bias)}{_of_missing(bias)}{_of_items(bias)}"
 
 
 def _holds_none(bias):
@@ -147,6 +148,20 @@ def _by_chance(bias):
         f" Its interval leaves 0 out, but of {bias['n_tests']} comparisons that are tested at once one may do so by "
         f"chance (p, by Holm, is {bias['p_holm']:.2g})."
     )
+
+
+def _of_missing(bias):
+    """Say what a bias might be with the answers that are missing, where its interval leaves out 0 and does not say so.
+
+    The bounds are those of Manski (1990), each answer that is missing at one end of what can be answered.
+    """
+    least, most = bias.get("value_least"), bias.get("value_most")
+    if least is None or _holds_none(bias) or (bias["low"] <= least and most <= bias["high"]):
+        return ""
+    ends = {"least": least, "most": most}
+    unit = f" {codes.POINTS}" if measures.is_share(bias) else " %" if bias.get("relative_to") else ""
+    said = {end: f"{measures.in_unit(bias, value):+.3g}" for end, value in ends.items()}
+    return f" {MISSING.format(least=said['least'], most=said['most'] + unit)}"
 
 
 def _corrected(rows):

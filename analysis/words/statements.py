@@ -208,7 +208,7 @@ MEANINGS = (
         "any false bias: up to 5 %",
         "LLMs and items tested are like those that are not",
         "the table under “Arms, items and judges”",
-        {biases: ("BY_HOLM",)},
+        {biases: ("BY_HOLM", "MISSING")},
     ),
 )
 ROWS = ("estimand", "units", "family", "error", "assumption", "simulated")

@@ -178,6 +178,60 @@ def test_techniques_of_which_every_answer_is_held_back_were_asked(ask):
     assert "framing: no technique was asked." in ask(beside=held_back("no_technique"), **alone)
 
 
+def test_beside_people_it_is_said_how_many_llms_have_no_effect_since_their_answers_never_vary(ask):
+    key = {"study": "s", "paradigm": "framing", "outcome": "chose_sure", "arm": "gain", "arm_b": "loss"}
+    over = key | {
+        "vignette": "v", "measure": "d", "leads": True, "n_llms": 1, "llm_estimate": 0.5, "human_estimate": 0.4,
+        "human_low": 0.3, "human_high": 0.5, "human_question": "Q", "source": "S",
+    }  # fmt: skip
+    alike = over | {"llm_estimate": None, "reason": "zero_variance; no_human_effect", "leads": False}
+
+    def said(*rows):
+        return " ".join(ask(see=[], beside={"marts.human_comparisons": rows}).split())
+
+    two = [alike | {"llm": llm, "human_effect": effect} for llm in ("vendor/b", "vendor/c") for effect in "xy"]
+    others = [alike | {"llm": "vendor/d", "measure": "r"}, alike | {"llm": "vendor/e", "reason": "not_asked"}]
+    people = "People, by chose_sure: d = 0.4 (0.3 to 0.5; Q; S). "
+    assert f"{people}One LLM: 0.5 (2 more are left out: the answers of each never vary)." in said(over, *two, *others)
+    assert f"{people}One LLM: 0.5 (1 more is left out: its answers never vary)." in said(over, two[0])
+    assert f"{people}These 3 LLMs, on average: 0.5." in said(over | {"n_llms": 3}, *others)
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "said"),
+    [
+        (-0.3, 0.4, " Had every trial been answered, it might be -30 to +40 points."),
+        (0.02, 0.2, " Had every trial been answered, it might be +2 to +20 points."),
+        (0.06, 0.2, ""),
+        (None, None, ""),
+    ],
+)
+def test_answers_that_are_missing_and_might_take_a_bias_beyond_its_interval_are_told(ask, least, most, said):
+    assert sentence(ask, value_least=least, value_most=most).endswith(f"40 items).{said}")
+
+
+def test_of_an_interval_that_holds_0_what_is_missing_is_not_told(ask):
+    assert "Had every trial" not in sentence(ask, low=-0.1, value_least=-0.3, value_most=0.4)
+
+
+def test_below_five_vendors_nothing_is_predicted_of_another_llm(ask):
+    few = DECISION | {"certainty": "too_few_vendors", "n_vendors": 3, "decision": "no_evidence"}
+    said = ask("--llm", "vendor/none", decisions=[few])
+    told = "What vendor/none, not tested, would gain cannot be predicted: that takes LLMs of five vendors."
+    assert (told in said, "as an LLM of a new vendor" in said) == (True, False)
+
+
+def test_where_several_comparisons_lead_a_prediction_names_its_own(ask):
+    instruments = [{"instrument": name} for name in ("design_effect_1", "design_effect_5")]
+    said = ask(
+        "--llm", "vendor/none", biases=[BIAS | of for of in instruments],
+        decisions=[DECISION | of for of in instruments],
+        beside={"inference.predictions": [PREDICTION | of for of in instruments]},
+    )  # fmt: skip
+    for name in ("design_effect_1", "design_effect_5"):
+        assert f"as an LLM of a new vendor, by chose_sure ({name}; gain less loss): SACD beats" in said
+
+
 def sentence(ask, **bias):
     return ask(biases=[BIAS | bias]).splitlines()[1]
 
