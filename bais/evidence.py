@@ -45,7 +45,9 @@ select distinct llm from inference.outcome_contrasts where study = $study and pa
 LLMS = f"""
 select llm from inference.decisions where {OF_DOMAIN} and llm is not null and comparison = 'control'
 union
-select llm from ({ANSWERED} and $domain is null) where llm is not null order by llm
+select llm from ({ANSWERED}) where llm is not null
+    and ($domain is null or llm in (select llm from marts.trials where {OF_DOMAIN} and role is null))
+order by llm
 """
 # of all LLMs with an interval over LLMs and items; of one, over its items; beside it what its measure is
 BIASES = """
@@ -190,7 +192,10 @@ def evidence_on(
     vendors = records(warehouse, VENDORS, {"llms": llms}) if has_vendors else []
     # of goals, what a technique gains is told, and the bias itself only where none was asked
     is_of_gains = goals and any(row["comparison"] == "control" for row in records(warehouse, PLACES, keys))
-    biases, mirrors, corrected = ([], {}, []) if is_of_gains else biases_on(warehouse, of_llm)
+    biases, mirrors, corrected = biases_on(warehouse, of_llm)
+    unaided = biases if is_of_gains else []
+    if is_of_gains:
+        biases, mirrors, corrected = [], {}, []
     goals = goals or measures.goals(biases)
     labels = {measures.compared(bias): measures.label(bias) for bias in biases}
     fallen_short = records(warehouse, SHORTFALLS, keys) if is_public(warehouse, "shortfalls") else []
@@ -208,7 +213,7 @@ def evidence_on(
 
     evidence = Evidence(
         domain=place["domain"], paradigm=place["paradigm"], llm=llm, is_asked=llm in (None, *place["llms"]),
-        sources=place["sources"], biases=biases, mirrors=mirrors, corrected=corrected,
+        sources=place["sources"], biases=biases, unaided=unaided, mirrors=mirrors, corrected=corrected,
         places=of_goals(PLACES, keys), own=of_goals(PLACES, of_llm) if llm else [], of_llms=of_goals(OF_LLMS, keys),
         llms=llms, vendors={row["llm"]: row["vendor"] for row in vendors},
         unlisted=[row["llm"] for row in vendors if not row["is_listed"]],

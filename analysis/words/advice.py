@@ -169,6 +169,8 @@ class Evidence:
     biases : list of dict
         As of `analysis.words.biases.sentences`, of a paradigm that names no goals; `mirrors` names the measures that
         are others turned round, and `corrected` has the share without what judges get wrong.
+    unaided : list of dict
+        As `biases`, of a paradigm that names goals and has measures too.
     places, own, of_llms : list of dict
         Rows of `inference.decisions` over LLMs, of that LLM, and of each LLM, each with `name` and `control_name`.
     predictions : list of dict
@@ -217,6 +219,7 @@ class Evidence:
     is_asked: bool = True
     sources: list = field(default_factory=list)
     biases: list = field(default_factory=list)
+    unaided: list = field(default_factory=list)
     mirrors: dict = field(default_factory=dict)
     corrected: list = field(default_factory=list)
     places: list = field(default_factory=list)
@@ -594,8 +597,8 @@ def headlines(evidences, goal=None, *, has_sizes=True):
             told = _sentences(_reach(evidence, rows, is_brief=True), is_begun=True)
         else:
             told = f"{_nothing_compared(evidence, leading)}."
-        if evidence.biases and has_sizes:
-            told += f" {biases.headline(evidence.biases, evidence.noun)}"
+        if has_sizes and (sizes := evidence.biases or evidence.unaided):
+            told += f" {biases.headline(sizes, evidence.noun)}"
         places.setdefault(told, []).append(label(evidence, rows))
     yield from (f"{listed(labels)}: {told}" for told, labels in places.items())
 
@@ -1047,14 +1050,16 @@ def _errors(evidence, goals, leading):
 
 def _sizes(evidence, leading):
     """How large the loss is without a technique, of a paradigm of one's own."""
-    if evidence.biases:
-        yield from biases.sentences(evidence.biases, evidence.mirrors, evidence.corrected, evidence.noun)
+    if sizes := evidence.biases or evidence.unaided:
+        yield from biases.sentences(sizes, evidence.mirrors, evidence.corrected, evidence.noun)
     plain = [row for row in evidence.places if row["technique"] == codes.CONTROL and row["goal"] in leading]
     for row in plain if evidence.base else ():
         if row["loss"] is not None:
+            n = row["n_llms"]
+            over = f"the one {evidence.noun} tested" if n == 1 else f"{n} {evidence.noun}s"
             yield (
-                f"With a plain prompt, {evidence.pull(row['goal'])} is {row['loss']:.1f} % of the mean answer in "
-                f"{evidence.base} ({evidence.words(row).measures})."
+                f"With a plain prompt, {evidence.pull(row['goal'])} over {over} is {row['loss']:.1f} % of the mean "
+                f"answer in {evidence.base} ({evidence.words(row).measures})."
             )
 
 

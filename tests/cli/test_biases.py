@@ -221,6 +221,29 @@ def test_below_five_vendors_nothing_is_predicted_of_another_llm(ask):
     assert (told in said, "as an LLM of a new vendor" in said) == (True, False)
 
 
+def test_of_a_paradigm_with_goals_every_llm_with_answers_counts_as_tested_and_its_bias_is_told(ask):
+    stated = [{"goal": "shift", "contrasts": [["gain", "loss"]], "distance_of": None, "leads": True}]
+    (measure, *_) = words("chose_sure")["staging.stg_paradigms"]
+    of = {"goal": "shift", "domain": "d"}
+    few = DECISION | of | {"certainty": "too_few_vendors", "decision": "no_evidence", "n_llms": 1, "loss": 20}
+    plain = few | {"technique": "no_technique", "control": None, "comparison": None, "loss": 32.4, "n_llms": 2}
+    tables = {
+        "staging.stg_paradigms": [measure | {"goals": json.dumps(stated), "relative_to": "loss"}],
+        "marts.trials": [ASKED | {"domain": "d", "llm": llm} for llm in ("vendor/a", "vendor/other")],
+        "inference.decisions": [few, plain, few | {"llm": "vendor/a"}],
+        "inference.multiverse": [],
+        "raw.batches": [],
+        "inference.predictions": [],
+    }
+    said = " ".join(ask(see=[], beside=tables).split())
+    alone = "nothing is established for LLMs like these: only one of the 2 tested can be compared"
+    bias = "the share of answers “sure” is 16 points higher in gain than in loss (95 % interval of the difference"
+    assert (alone in said, bias in said) == (True, True)
+    in_full = " ".join(ask(see=["--why"], beside=tables).split())
+    assert "With a plain prompt, shift over 2 LLMs is 32.4 % of the mean answer in loss" in in_full
+    assert bias in in_full
+
+
 def test_where_several_comparisons_lead_a_prediction_names_its_own(ask):
     instruments = [{"instrument": name} for name in ("design_effect_1", "design_effect_5")]
     said = ask(
