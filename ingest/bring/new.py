@@ -5,6 +5,7 @@ import tempfile
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from shlex import quote
 
 from ingest.archives import archive_of
 from ingest.archives.table import AS_IT_IS
@@ -40,7 +41,7 @@ def new_mapping(folder: Path, form: str | None, given: Given) -> str:
             found[name] = _in_sql(column)
     select = mapping.archive.select.strip() if mapping.archive.select != AS_IT_IS else _select(found, source)
     of_tables = [line for name, columns in tables.items() for line in _comments(name, columns)]
-    again = f"bais import {printable(mapping.folder)} --map {path}"
+    again = f"bais import {quote(printable(mapping.folder))} --map {quote(str(path))}"
     lines = [f"-- Makes trials of {mapping.name}: {again}", *of_tables, select]
     try:
         with path.open("x", encoding="utf-8") as file:
