@@ -173,7 +173,8 @@ def sentences(row, shown=shown_plainly, text=str, form=str, without=()):
             if fate == UNREAD and n >= SMALLEST_SHARE * row[name]:
                 sentence, amount = BY_SHARE, {"share": shown(n / row[name], "share")}
             asked = shown(row[name], name)
-            asked = asked if row[name] == row["n_asked"] else form(PUBLISHED).format(n=asked)
+            if name == "n_published" and any(is_said(row, other) for other in UNPUBLISHED):
+                asked = form(PUBLISHED).format(n=asked)
             yield form(sentence).format(**amount, asked=asked, commonest=commonest, whose=whose)
 
 
