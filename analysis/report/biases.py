@@ -34,13 +34,15 @@ class Effect:
     high: float | None
     most: float
     digits: int
-    plain: float | None = None
+    plain: float | None = None  # of the same LLMs
     tone: str = "open"
+    n_llms: int | None = None  # where it is of other LLMs than the plain prompt beside it
 
     @property
     def text(self):
-        """The mean with its sign."""
-        return fixed(self.value, self.digits, "+")
+        """The mean with its sign, and how many LLMs it is of where these are not those of the plain prompt."""
+        told = fixed(self.value, self.digits, "+")
+        return told if self.n_llms is None else f"{told} ({self.n_llms} {'LLM' if self.n_llms == 1 else 'LLMs'})"
 
     def at(self, value):
         """Return where a value stands on an axis with 0 in its middle, in percent of its length."""
@@ -99,7 +101,11 @@ def _bias(paradigm, name, rows):
         row["technique"]: [None if row[end] is None else scale * row[end] for end in ("value", "low", "high")]
         for row in rows
     }
-    bias = _row(paradigm, name, unit, ends, rows, digits)
+    n_llms = {row["technique"]: row["n_llms"] for row in rows}
+    others = {technique: n for technique, n in n_llms.items() if n != n_llms.get(NO_TECHNIQUE)}
+    plain = ends.get(NO_TECHNIQUE, [None])[0]
+    rings = {technique: plain for technique in ends if technique not in {NO_TECHNIQUE, *others}}
+    bias = _row(paradigm, name, unit, ends, rows, digits, rings, others)
     return bias and replace(bias, has_none=not rows[0].get("is_unsigned"))
 
 
@@ -108,16 +114,17 @@ def _by_goal(paradigm, name, rows):
     for row in rows:
         bounds = [None if row[end] is None else row["loss_control"] - row[end] for end in ("gain_high", "gain_low")]
         ends[row["technique"]] = [row["loss"], *bounds]
-    return _row(paradigm, name, rows[0]["unit"], ends, rows, 1)
+    rings = {row["technique"]: row["loss_control"] for row in rows}
+    return _row(paradigm, name, rows[0]["unit"], ends, rows, 1, rings, {})
 
 
-def _row(paradigm, name, unit, ends, rows, digits):
+def _row(paradigm, name, unit, ends, rows, digits, rings, others):
     values = [abs(end) for three in ends.values() for end in three if end is not None]
     most = 1.05 * max(values, default=0) or 1
-    plain, tones = ends.get(NO_TECHNIQUE, [None])[0], {row["technique"]: tone_of(row) for row in rows}
+    tones = {row["technique"]: tone_of(row) for row in rows}
     effects = {
         technique: Effect(
-            *three, most, digits, plain if technique != NO_TECHNIQUE else None, tones.get(technique, "open")
+            *three, most, digits, rings.get(technique), tones.get(technique, "open"), others.get(technique)
         )
         for technique, three in ends.items()
         if three[0] is not None

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup, escape
 
+from analysis.report.biases import matrices
 from analysis.report.figures import WIDTH, draw, room_for_text
 from analysis.report.matrix import Mark, _axis
 from analysis.report.tables import Row, Table, named
@@ -238,3 +239,29 @@ def test_a_mark_is_coloured_by_its_decision_and_its_interval_is_that_of_the_loss
     assert Mark(row_of("use", control="sacd_initial"), 50, 0.89).is_unanswered
     assert Mark(row_of("use", control="sacd_initial"), 50, 0.9).is_unanswered is False
     assert Mark(row_of("use", control="sacd_initial", gain=0.3), 50).points == "0"
+
+
+class Asked:
+    """A study of one bias that rows say, as the page of biases asks for it."""
+
+    def __init__(self, rows):
+        self.by_name = {"said_of_biases": [{"paradigm": "decoy", "goals": []}], "biases": rows}
+
+    def rows(self, name, **_):
+        return self.by_name[name]
+
+    def technique(self, name):
+        return name
+
+
+def test_a_technique_has_a_ring_of_the_plain_prompt_only_where_both_are_of_the_same_llms():
+    row = {"measured_from": "answer", "better": "lower", "of": "decoy", "is_share": True, "is_unsigned": False,
+           "low": 0.1, "high": 0.5, "decision": "no_evidence", "certainty": None, "reason": None}  # fmt: skip
+    told = [("no_technique", 0.31, 7), ("warning", 0.3, 7), ("role", 0.157, 1)]
+    rows = [row | {"technique": name, "value": value, "n_llms": n} for name, value, n in told]
+    (((bias,), techniques),) = matrices(Asked(rows))
+    assert techniques == ["role", "warning"]
+    assert {name: effect.plain for name, effect in bias.effects.items()} == {
+        "no_technique": None, "warning": 31.0, "role": None,
+    }  # fmt: skip
+    assert [bias.effects[name].text for name in ("warning", "role")] == ["+30.0", "+15.7 (1 LLM)"]
