@@ -43,7 +43,7 @@ from (
 )
 where study = $study and paradigm = $paradigm and outcome = coalesce($measure, outcome) and llm is null and leads
     and llm_estimate is not null
-order by outcome, arm, arm_b
+order by outcome, instrument, arm, arm_b
 """
 # what was asked and put to a measure, and by none of its trials answered
 UNANSWERED = """

@@ -16,7 +16,7 @@ TAIL = (1 + CONFIDENCE) / 2
 NORMAL = special.ndtri(TAIL)
 ROUNDING = 5e-16  # a variance of shares below it is none
 EFFECTS = columns(
-    "varchar: study paradigm domain outcome arm arm_b llm vignette measure",
+    "varchar: study paradigm domain outcome instrument arm arm_b llm vignette measure",
     "bigint: n_trials n_items",
     "double: estimate half_width",
     "varchar: reason",
@@ -57,7 +57,7 @@ def effects_on_llms(responses, counts, paradigms, contrasts):
         for measured in of_paradigm:
             grid = Grid(measured.counts, answered_alone=False)
             keys = {"study": measured.keys["study"], "paradigm": measured.keys["paradigm"]}
-            keys["outcome"] = measured.keys["measure"]
+            keys |= {"outcome": measured.keys["measure"], "instrument": measured.keys["instrument"]}
             for contrast in measured.contrasts:
                 arms = {"arm": contrast.arm, "arm_b": or_none(contrast.arm_b)}
                 yield from (keys | arms | row for row in _of_shares(grid, contrast))

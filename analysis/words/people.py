@@ -2,6 +2,8 @@
 
 import math
 
+from analysis.words.measures import named
+
 KINDS = {"framing_changed": "changes the framing of texts", "fact_check_wrong": "gets pairs of articles wrong"}
 PERIODS = {"all": "", "pre": " from before its knowledge ends", "post": " from after its knowledge ends"}
 WHY = {
@@ -66,9 +68,9 @@ def beside_llms(rows):
     list of str
     """
     return [
-        f"People, by {row['outcome'] or row['paradigm']}: {row['measure']} = {row['human_estimate']:.3g} "
-        f"({row['human_low']:.3g} to {row['human_high']:.3g}; {row['human_question']}; {row['source']}). "
-        f"{_whose(row['n_llms'])}: {row['llm_estimate']:.3g}{_left_out(row['n_unvarying'])}."
+        f"People, by {named(row | {'measure': row['outcome'] or row['paradigm']})}: {row['measure']} = "
+        f"{row['human_estimate']:.3g} ({row['human_low']:.3g} to {row['human_high']:.3g}; {row['human_question']}; {row['source']}). These "
+        f"{row['n_llms']} LLMs, on average: {row['llm_estimate']:.3g}."
         for row in rows
     ]
 

@@ -32,9 +32,10 @@ effects as (
     select
         *,
         n_runs / n_clusters as effect,
-        'design_effect_' || round(max(effect) over (partition by study, archive))::bigint as instrument
+        'design_effect_' || ceil(max(effect) over (partition by study, archive))::bigint as instrument
     from conditions
     where design_effect is null and n_clusters is not null
+    qualify instrument != 'design_effect_1'  -- as many clusters as runs
 )
 
 select

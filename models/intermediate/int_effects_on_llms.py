@@ -1,4 +1,4 @@
-"""One row per study, llm, vignette, outcome, contrast of arms and measure: an effect on an LLM without technique."""
+"""One row per study, llm, vignette, outcome, instrument, contrast of arms and measure: an effect, without technique."""
 
 
 def model(dbt, session):

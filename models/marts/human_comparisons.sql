@@ -1,13 +1,14 @@
--- One row per study, llm (null = mean over LLMs, of contrasts of an outcome), vignette, outcome, contrast of two
--- arms, measure and effect on people: what anchors, or the arms of another bias, do to an LLM that is asked with no
--- technique, beside what they do to people; accepted trials, all temperatures pooled. Of the measures that are known
--- of people one leads: the anchoring index, then the difference of shares, the log odds and, with a caution, a d. Of
--- several effects on people, that of the same vignette leads, then the one with the narrowest interval.
+-- One row per study, llm (null = mean over LLMs, of contrasts of an outcome), vignette, outcome, instrument,
+-- contrast of two arms, measure and effect on people: what anchors, or the arms of another bias, do to an LLM that is
+-- asked with no technique, beside what they do to people; accepted trials, all temperatures pooled. Of the measures
+-- that are known of people one leads: the anchoring index, then the difference of shares, the log odds and, with a
+-- caution, a d. Of several effects on people, that of the same vignette leads, then that of the narrowest interval.
 with of_all_llms as (
     select
         study,
         paradigm,
         outcome,
+        instrument,
         arm,
         arm_b,
         vignette,
@@ -60,7 +61,7 @@ led as (
     select
         *,
         human_estimate is not null and row_number() over (
-            partition by study, paradigm, llm, vignette, outcome, arm, arm_b
+            partition by study, paradigm, llm, vignette, outcome, instrument, arm, arm_b
             order by
                 human_estimate is null, llm_estimate is null, place, not is_same_vignette, human_high - human_low,
                 human_effect

@@ -160,3 +160,20 @@ def test_3_months_between_demands_of_3_and_9_are_half_of_the_way():
     assert index["half_width"] == pytest.approx(stats.t.ppf(0.975, 2) * 3 / 0.5 / 6)
     assert (d["measure"], d["estimate"]) == ("d", 0.5)
     assert d["half_width"] == pytest.approx(NORMAL * np.sqrt(1 / 2 + 1 / 2 + 0.25 / 8))
+
+
+def test_two_instruments_of_one_measure_are_two_effects():
+    rows = [
+        SHARE | {"instrument": f"design_effect_{size}", "llm": "a", "arm": arm, "item": None, "n_asked": n,
+                 "n_trials": n, "sum_of_values": k, "sum_of_squares": k}
+        for size, n in ((1, 100), (5, 20)) for arm, k in (("gain", n // 2), ("loss", n // 4))
+    ]  # fmt: skip
+    paradigms = pd.DataFrame([FRAMING | {"measure": "chose_sure", "pairing": "vignette"}])
+    contrasts = pd.DataFrame([FRAMING | {"arm": "gain", "arm_b": "loss"}])
+    effects = table(effects_on_llms(NONE, pd.DataFrame(rows), paradigms, contrasts), EFFECTS).to_pylist()
+    differences = [row for row in effects if row["measure"] == "risk_difference"]
+    assert [(row["instrument"], row["estimate"], row["n_trials"]) for row in differences] == [
+        ("design_effect_1", 0.25, 200), ("design_effect_5", 0.25, 40)
+    ]  # fmt: skip
+    narrow, wide = (row["half_width"] for row in differences)
+    assert wide == pytest.approx(narrow * np.sqrt(5))
