@@ -254,7 +254,8 @@ def land_archive(
             with progress_bar("fetching the archive") as on_bytes:
                 archive = fetch(of_name, archive or home() / ARCHIVES / of_name.form, on_bytes=on_bytes)
             form = form or of_name.form
-            version = replace(version, label=version.label or of_name.version, gives_way=True)
+            if not archive_of(form).take:  # else it has no versions
+                version = replace(version, label=version.label or of_name.version, gives_way=True)
         if mapping == Path(NEW):
             print(new_mapping(archive, form, given))
             return 0

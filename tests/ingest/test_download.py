@@ -197,6 +197,17 @@ def test_the_command_fetches_and_imports_or_exits_2_and_lands_nothing(
     ]
 
 
+def test_the_command_fetches_counts_which_have_no_versions(server, folder, manifest, query, monkeypatch):
+    name = "1_bias_sensitivity_model=gpt-4o-mini.json"
+    server.files = {name: b'{"framing effect": {"sensitivity": 50, "total_runs": 10}}'}
+    manifest.write_text(f"{hashlib.sha256(server.files[name]).hexdigest()}  {name}\n")
+    monkeypatch.setitem(download.__kwdefaults__, "address", server.url)
+    monkeypatch.setitem(download.__kwdefaults__, "manifest", manifest)
+    assert main(["--archive", str(folder), "--download", "software_engineering_2026"]) == 0
+    assert query("select study, value, n from raw.counts order by value") == [
+        ("software-engineering-2026", 0.0, 5), ("software-engineering-2026", 1.0, 5)
+    ]  # fmt: skip
+
 def test_an_archive_of_no_stated_licence_is_not_to_be_passed_on():
     assert Published("x", "https://x", "0" * 40, "", "").terms().endswith("no licence is stated: pass it on to nobody")
 
