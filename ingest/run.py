@@ -25,9 +25,8 @@ if __package__ in (None, ""):
 from ingest.archives import archive_of, formats
 from ingest.bring.columns import TIMEOUT_S
 from ingest.bring.published import OF_DOCUMENT_A, published
-from ingest.land.seeds import place_of, seed_rows
+from ingest.land.seeds import place_of, unknown_names
 from ingest.warehouse import (
-    MOST_NAMED,
     UserError,
     explain,
     home,
@@ -630,15 +629,7 @@ def render(summary) -> str:
         ("paradigms", summary.unknown_paradigms, None),
     ):
         if unknown:
-            entries = unknown.most_common()
-            meant = {name: _technique_meant(name) for name, _ in entries[:MOST_NAMED] if what == "techniques"}
-            named = some([f"{name} ({n:,} trials){meant.get(name, '')}" for name, n in entries])
-            to_do = (
-                f"give them a known name, or add them to {seed}"
-                if seed
-                else "nothing is measured of their answers (docs/how-to/add-a-bias.md)"
-            )
-            lines.append(f"  unknown {what}, loaded under their own names: {named}; {to_do}")
+            lines.append(unknown_names(what, unknown, "trials", seed))
     for column, values in summary.techniques_left_out.items():
         lines.append(
             f"  every trial counts as no_technique, and no use was made of the column {column} ({some(values, 5)}): if "
@@ -692,14 +683,6 @@ def _alike(quarantined) -> Iterator[str]:
         ends = [f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
         before = f", row{'' if len(numbers) == 1 else 's'} " if is_row else ":"
         yield f"{file}{f'{before}{some(ends)}' if ends else ''}: {why}"
-
-
-def _technique_meant(name) -> str:
-    """Say which technique may be meant by a name that is none."""
-    from ingest.texts.files import perhaps
-
-    known = [row["technique"] for row in seed_rows("techniques")]
-    return " (perhaps no_technique)" if name.lower() in ("none", "control", "baseline") else perhaps(name, known, 0.8)
 
 
 def _rows(n_of_files) -> list[str]:

@@ -2,7 +2,10 @@
 
 import hashlib
 import json
+import math
+import re
 import time
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from ingest.archives import Archive
 from ingest.land.families import IMPORT, freeze
 from ingest.land.load import land, landed_ids
 from ingest.land.raw import TABLES
+from ingest.land.seeds import place_of, seed_rows, unknown_names
 from ingest.land.versions import Version, refuse_version
 from ingest.paradigms.paradigm import load_paradigm, paradigm_names, paradigms_of
 from ingest.studies.families import families_recorded
@@ -20,7 +24,13 @@ from ingest.texts.lines import walk
 from ingest.warehouse import UserError, in_memory, printable, quoted
 
 NEEDED = ("llm", "paradigm", "arm", "technique", "value", "n")
-NUMBERS = {"value": float, "n": int, "n_clusters": int, "design_effect": float}
+MOST_RUNS = 1 << 53  # a double holds each whole number up to it
+NUMBERS = {
+    "value": "a number", "n": f"a whole number from 0 to {MOST_RUNS:,}, in digits alone",
+    "n_clusters": "a whole number from 1, in digits alone", "design_effect": "a number from 1",
+}  # fmt: skip
+LEAST = {"n_clusters": 1, "design_effect": 1}
+CONDITION = ("llm", "paradigm", "measure", "vignette", "item", "technique", "arm")
 LANDED = (
     "llm_recorded", "paradigm", "measure", "vignette", "item", "technique", "arm", "value", "n", "n_clusters",
     "design_effect",
@@ -42,6 +52,11 @@ def import_counts(folder: Path, version: Version, archive: Archive, select: str 
     paradigms = _paradigms(rows, archive)
     study, now = archive.study or folder.name.partition(".")[0], datetime.now(UTC)
     rows = [_checked(row, paradigms) for row in rows]
+    _refuse_conditions(rows)
+    techniques = Counter(printable(row["technique"]) for row in rows)
+    for row in seed_rows("techniques"):
+        del techniques[row["technique"]]
+    rows = [{name: row.get(name) for name in (*LANDED, "source_file")} for row in rows]
     digest = hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:32]
     there = landed_ids(study, "counts", "archive", "version", "ordinal").to_pylist()
     newest = max((row for row in there if row["archive"] == archive.name), key=lambda row: row["ordinal"], default=None)
@@ -63,10 +78,11 @@ def import_counts(folder: Path, version: Version, archive: Archive, select: str 
         land(conclude, **{name: [pa.Table.from_pylist(some, TABLES[name].schema)] for name, some in tables.items()})
     n_runs, llms = sum(row["n"] for row in rows), {row["llm_recorded"] for row in rows}
     became = "new" if is_new else "as they were"
+    unknown = f"\n{unknown_names('techniques', techniques, 'counts', place_of('techniques'))}" if techniques else ""
     return (
         f"{printable(folder)}: {len(files):,} files\n  study {study}: {len(rows):,} counts of {n_runs:,} runs, "
         f"{len(llms)} LLMs, {len(paradigms)} paradigms, {became}; counts have no answers, and nothing of them is "
-        f"audited; {time.monotonic() - started:.1f} s"
+        f"audited; {time.monotonic() - started:.1f} s{unknown}"
     ), 0
 
 
@@ -92,7 +108,12 @@ def _read(files, select):
         raise UserError(
             f"{printable(files[0].name)} lacks the column {lacking[0]}: counts have {', '.join(NEEDED)}; {NOTHING}"
         )
-    return table.to_pylist()
+    n_rows = Counter()
+    rows = table.to_pylist()
+    for row in rows:
+        n_rows[row["filename"]] += 1
+        row["place"] = f"{Path(row['filename']).name}, row {n_rows[row['filename']]:,}"
+    return rows
 
 
 def _paradigms(rows, archive):
@@ -108,23 +129,70 @@ def _paradigms(rows, archive):
 
 
 def _checked(row, paradigms):
-    """Return a row as it lands, or say which value of it is none."""
-    paradigm, file = paradigms[row["paradigm"]], Path(row["filename"]).name
-    usual = {"measure": next(iter(paradigm.measures)), "vignette": paradigm.vignettes[0].vignette}
+    """Return a row with its values as numbers and its place, or say which of them cannot be."""
+    paradigm = paradigms[row["paradigm"]]
+    vignettes = {vignette.vignette: vignette for vignette in paradigm.vignettes}
+    usual = {"measure": next(iter(paradigm.measures)), "vignette": next(iter(vignettes))}
     row = usual | {name: value for name, value in row.items() if value is not None}
-    known = {"arm": paradigm.arms, "measure": paradigm.measures}
-    for name in (*NEEDED, *NUMBERS, *known):
-        value, is_right = row.get(name), True
-        try:
-            row[name] = NUMBERS[name](value) if name in NUMBERS and value is not None else value
-            is_right = value is not None or name not in NEEDED
-        except ValueError:
-            is_right = False
-        if not is_right or (name == "n" and row["n"] < 0) or value not in known.get(name, (value,)):
-            said = f"{name} is {printable(str(value or 'empty'))} in a count of {printable(row['paradigm'])}"
-            raise UserError(f"{printable(file)}: {said}: mend it and import again; {NOTHING}")
-    row["llm_recorded"] = row["llm"]
-    return {name: row.get(name) for name in LANDED} | {"source_file": file}
+    for name, known in {"arm": paradigm.arms, "measure": paradigm.measures, "vignette": vignettes}.items():
+        if row.get(name) not in known:
+            raise _wrong(row, name, f"one of {', '.join(known)}")
+    for name in NEEDED:
+        if row.get(name) is None:
+            raise _wrong(row, name, NUMBERS.get(name, "there"))
+    given = row | {name: _number(name, row[name]) for name in NUMBERS if name in row}
+    for name, should in NUMBERS.items():
+        if name in row and given[name] is None:
+            raise _wrong(row, name, should)
+    of = vignettes[row["vignette"]]
+    if paradigm.answer.kind in ("choice", "label"):
+        if given["value"] not in (0, 1):
+            raise _wrong(row, "value", "0 or 1, since the measure is a share")
+    elif not (of.valid_min is None or of.valid_min <= given["value"]):
+        raise _wrong(row, "value", f"{of.valid_min:g} or more")
+    elif not (of.valid_max is None or given["value"] <= of.valid_max):
+        raise _wrong(row, "value", f"{of.valid_max:g} or less")
+    return given | {"llm_recorded": row["llm"], "source_file": Path(row["filename"]).name}
+
+
+def _number(name, given):
+    """Return the number that a cell holds, None where it holds none that the column may have."""
+    text = str(given).strip()
+    if name in ("n", "n_clusters"):
+        number = int(text) if re.fullmatch("[0-9]{1,16}", text) else math.inf
+        return number if LEAST.get(name, 0) <= number <= MOST_RUNS else None
+    try:
+        number = math.nan if "_" in text else float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= LEAST.get(name, -math.inf) else None
+
+
+def _refuse_conditions(rows):
+    """Refuse a condition that has a value twice, no run, or clusters that cannot be."""
+    llms = {row["alias"]: row["llm"] for row in seed_rows("llm_aliases")}
+    conditions = {}
+    for row in rows:
+        key = tuple(llms.get(row[name], row[name]) if name == "llm" else row.get(name) for name in CONDITION)
+        conditions.setdefault(key, []).append(row)
+    for of_condition in conditions.values():
+        first, places, n_runs = of_condition[0], {}, sum(row["n"] for row in of_condition)
+        for row in of_condition:
+            if row["value"] in places:
+                raise _wrong(row, "value", f"in its condition once, and is in {printable(places[row['value']])} too")
+            places[row["value"]] = row["place"]
+            for name in ("n_clusters", "design_effect"):
+                if row.get(name) != first.get(name):
+                    raise _wrong(row, name, f"the same in the whole condition, as in {printable(first['place'])}")
+        if not n_runs:
+            raise _wrong(first, "n", "above 0 in one row of the condition")
+        if first.get("n_clusters", 0) > n_runs:
+            raise _wrong(first, "n_clusters", f"at most the {n_runs:,} runs of the condition")
+
+
+def _wrong(row, name, should):
+    said = f"{name} is {printable(str(row.get(name, 'empty')))} in a count of {printable(row['paradigm'])}"
+    return UserError(f"{printable(row['place'])}: {said}, and should be {should}: mend it and import again; {NOTHING}")
 
 
 ARCHIVE = Archive(

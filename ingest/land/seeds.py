@@ -5,13 +5,15 @@ import functools
 import os
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
 from ingest.texts.csv_text import CsvRow, read_csv
-from ingest.warehouse import ROOT, WORK, UserError, own_folder, printable, quoted
+from ingest.texts.files import perhaps
+from ingest.warehouse import MOST_NAMED, ROOT, WORK, UserError, own_folder, printable, quoted, some
 
 SHIPPED = ROOT / "seeds"
 DECLARED = "_seeds.yml"
@@ -115,6 +117,25 @@ def seed_rows(name: str) -> tuple[dict[str, str], ...]:
 def place_of(name: str) -> str:
     """Return the file to write rows of a seed into, as messages name it."""
     return f"{name}.csv" if own_folder() and name not in OF_BAIS else f"seeds/{name}.csv"
+
+
+def unknown_names(what: str, unknown: Counter, noun: str, seed: str | None) -> str:
+    """Return the line that names what an import has found and no seed knows, and says what to do about it."""
+    entries = unknown.most_common()
+    meant = {name: _technique_meant(name) for name, _ in entries[:MOST_NAMED] if what == "techniques"}
+    named = some([f"{name} ({n:,} {noun}){meant.get(name, '')}" for name, n in entries])
+    to_do = (
+        f"give them a known name, or add them to {seed}"
+        if seed
+        else "nothing is measured of their answers (docs/how-to/add-a-bias.md)"
+    )
+    return f"  unknown {what}, loaded under their own names: {named}; {to_do}"
+
+
+def _technique_meant(name):
+    """Say which technique may be meant by a name that is none."""
+    known = [row["technique"] for row in seed_rows("techniques")]
+    return " (perhaps no_technique)" if name.lower() in ("none", "control", "baseline") else perhaps(name, known, 0.8)
 
 
 def read_seed(name: str) -> str:

@@ -7,8 +7,9 @@ import pytest
 from ingest.run import main
 
 NAME = "1_bias_sensitivity_model={}.data_model_list=['gpt-4.1-mini', 'x']{}.json"
-HEADER = "llm,paradigm,arm,technique,value,n,n_clusters"
+HEADER = "llm,paradigm,arm,technique,value,n,n_clusters,vignette,design_effect"
 ROW = "gpt-4.1,framing,gain,no_technique,1,30,8"
+OTHER = ROW.replace("gain", "loss")  # a condition of its own
 
 
 def document(**biases):
@@ -64,7 +65,7 @@ def test_the_same_counts_again_add_nothing_and_others_come_after_them(counted):
 
 def test_a_table_of_anybody_is_of_the_study_that_is_named(archive, make, query):
     path = archive / "counts.csv"
-    path.write_text(f"{HEADER}\n{ROW}\n{ROW.replace(',1,30,', ',0,10,')}\n")
+    path.write_text(f"{HEADER}\n{ROW},,\n{ROW.replace(',1,30,', ',0,10,')},,\n")
     assert main(["--archive", str(path), "--study", "flips"]) == 0
     assert query("select study, archive, measure, vignette, value, n from raw.counts order by value") == [
         ("flips", "counts", "chose_sure", "two_plans", 0.0, 10),
@@ -76,13 +77,37 @@ def test_a_table_of_anybody_is_of_the_study_that_is_named(archive, make, query):
     "row",
     [
         ROW.replace("framing", "fortune"), ROW.replace("gain", "profit"), ROW.replace(",30,", ",many,"),
-        ROW.replace(",30,", ",-1,"), ROW.replace("gpt-4.1", ""),
+        ROW.replace(",30,", ",-1,"), ROW.replace("gpt-4.1", ""), ROW.replace(",30,", ",1_0,"),
+        ROW.replace(",30,", ",9007199254740993,"), ROW.replace(",1,30,", ",nan,30,"), ROW.replace(",1,30,", ",0.5,30,"),
+        ROW, ROW.replace(",8", ",7").replace(",1,", ",0,"), OTHER.replace(",8", ",0"), OTHER.replace(",8", ",31"),
+        OTHER.replace(",30,", ",0,"), f"{OTHER},,0.5", f"{OTHER},,inf", f"{OTHER},third_plan,",
     ],
-    ids=["an unknown paradigm", "an unknown arm", "no number", "fewer than none", "no LLM"],
+    ids=[
+        "an unknown paradigm", "an unknown arm", "no number", "fewer than none", "no LLM", "no digits alone",
+        "more than a double holds", "a value that is none", "a share between 0 and 1", "the same again",
+        "other clusters in one condition", "no cluster", "more clusters than runs", "no run",
+        "a variance made smaller", "a variance without end", "an unknown vignette",
+    ],
 )  # fmt: skip
 def test_a_count_that_cannot_be_is_one_sentence_and_nothing_lands(archive, warehouse, capsys, golden, row):
     path = archive / "counts.csv"
-    path.write_text(f"{HEADER}\n{ROW}\n{row}\n")
+    path.write_text("\n".join(line + "," * (8 - line.count(",")) for line in (HEADER, ROW, row)))
     assert main(["--archive", str(path), "--format", "counts", "--study", "flips"]) == 2
     assert not warehouse.exists()
     golden(capsys.readouterr().err)
+
+
+def test_one_condition_in_two_files_is_refused_also_by_another_name_of_its_llm(archive, warehouse, capsys):
+    for folder, llm in (("a", "anthropic/claude-haiku-4-5"), ("b", "anthropic/claude-haiku-4.5")):
+        (archive / folder).mkdir(parents=True)
+        (archive / folder / "counts.csv").write_text(f"{HEADER}\n{ROW.replace('gpt-4.1', llm)},,\n")
+    assert main(["--archive", str(archive), "--study", "flips"]) == 2
+    assert "should be in its condition once, and is in counts.csv, row 1 too" in capsys.readouterr().err
+    assert not warehouse.exists()
+
+
+def test_a_technique_that_nobody_declared_is_named(archive, capsys):
+    (archive / "counts.csv").write_text(f"{HEADER}\n{ROW.replace('no_technique', 'premortemm')},,\n")
+    assert main(["--archive", str(archive), "--study", "flips"]) == 0
+    named = "unknown techniques, loaded under their own names: premortemm (1 counts) (perhaps premortem); give them"
+    assert named in capsys.readouterr().out

@@ -208,6 +208,7 @@ def test_the_command_fetches_counts_which_have_no_versions(server, folder, manif
         ("software-engineering-2026", 0.0, 5), ("software-engineering-2026", 1.0, 5)
     ]  # fmt: skip
 
+
 def test_an_archive_of_no_stated_licence_is_not_to_be_passed_on():
     assert Published("x", "https://x", "0" * 40, "", "").terms().endswith("no licence is stated: pass it on to nobody")
 
