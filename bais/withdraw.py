@@ -27,12 +27,19 @@ def _decides(act: str, done: str, what: str) -> click.Command:
     @click.command(act)
     @click.argument("trial_ids", nargs=-1, metavar="[TRIAL_ID...]", help="or their beginnings, as in `bais trial`")
     @click.option("--where", metavar="SQL", help=f'{what} that meet a condition, such as "response > 100"')
+    @click.option("--counts", metavar="STUDY", help="the counts of a study, which have no trials (docs/importing.md)")
     @signed
-    def command(trial_ids: tuple[str, ...], where: str | None, why: str, who: str | None, flag=None) -> int:
-        from ingest.gate.acts import decide_of_trials
+    def command(
+        trial_ids: tuple[str, ...], where: str | None, counts: str | None, why: str, who: str | None, flag=None
+    ) -> int:  # fmt: skip
+        from ingest.gate.acts import decide_of_counts, decide_of_trials
 
-        if [bool(trial_ids), where is not None, flag is not None].count(True) != 1:
-            raise click.UsageError(f"name trials, or give a condition with --where{flags}")
+        if [bool(trial_ids), where is not None, counts is not None, flag is not None].count(True) != 1:
+            raise click.UsageError(f"name trials, or give a condition with --where, or a study with --counts{flags}")
+        if counts is not None:
+            n_rows = decide_of_counts(act, counts, why, who)
+            say(f"{done}: counts of {counts} (rows: {n_rows:,}). `bais build` derives the tables anew.")
+            return 0
         ids = _named(trial_ids) if trial_ids else _where(act, where) if flag is None else flagged(flag)
         if not ids:
             raise UserError(f"no trial meets the condition: nothing is {done}")

@@ -113,6 +113,11 @@ def _read(files, select):
     for row in rows:
         n_rows[row["filename"]] += 1
         row["place"] = f"{Path(row['filename']).name}, row {n_rows[row['filename']]:,}"
+    if not rows:
+        raise UserError(
+            f"{printable(files[0].name)} holds no count: `bais withdraw --counts STUDY` takes those of a study out; "
+            f"{NOTHING}"
+        )
     return rows
 
 

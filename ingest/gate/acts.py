@@ -92,6 +92,27 @@ def decide_of_trials(
         return Decided(dict(by_study), list(dict.fromkeys(reread)), of_anchors)
 
 
+def decide_of_counts(act: str, study: str, why: str, who: str | None = None) -> int:
+    """`withdraw` or `restore` the counts of a study, and return how many rows these are."""
+    who, why = _signed(who, why)
+    with raw_transaction(warehouse_path()) as warehouse:
+        ((n_rows,),) = warehouse.execute(
+            "select count(*) from raw.counts where study = $study", {"study": study}
+        ).fetchall()
+        if not n_rows:
+            raise UserError(f"there are no counts of {printable(study)}: nothing was done")
+        withdrawn = f"select count(*) from ({query_of('stg_withdrawn_counts')}) where study = $study"
+        ((is_withdrawn,),) = warehouse.execute(withdrawn, {"study": study}).fetchall()
+        if bool(is_withdrawn) == (act == "withdraw"):
+            already = "withdrawn already" if is_withdrawn else "not withdrawn"
+            raise UserError(f"the counts of {printable(study)} are {already}: nothing was done")
+        _keep(
+            warehouse, "select 'counts' as object, $study as object_id, $act as act, $why as why",
+            study=study, act=act, who=who, why=why,
+        )  # fmt: skip
+    return n_rows
+
+
 def leave_out(study: str, because: dict[str, str], who: str | None = None) -> tuple[int, int]:
     """Leave those trials of a study out of what is decided that it asks no more, each with its reason, and no others.
 

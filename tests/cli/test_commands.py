@@ -173,6 +173,7 @@ COMMANDS = {
         "--flag": "text",
         "TRIAL_ID...": "text",
         "--where": "text",
+        "--counts": "text",
         "--why": "text, required",
         "--who": "text",
     },
@@ -185,6 +186,7 @@ COMMANDS = {
     "restore": {
         "TRIAL_ID...": "text",
         "--where": "text",
+        "--counts": "text",
         "--why": "text, required",
         "--who": "text",
     },

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from bais.main import main as bais
+from ingest.land.models import query_of
 from ingest.run import main
 
 NAME = "1_bias_sensitivity_model={}.data_model_list=['gpt-4.1-mini', 'x']{}.json"
@@ -95,6 +97,24 @@ def test_a_count_that_cannot_be_is_one_sentence_and_nothing_lands(archive, wareh
     assert main(["--archive", str(path), "--format", "counts", "--study", "flips"]) == 2
     assert not warehouse.exists()
     golden(capsys.readouterr().err)
+
+
+def test_counts_of_a_study_are_withdrawn_and_restored_and_no_import_of_none_does_that(archive, query, capsys, golden):
+    (archive / "counts.csv").write_text(f"{HEADER}\n{ROW},,\n")
+    assert main(["--archive", str(archive), "--study", "flips"]) == 0
+    (archive / "counts.csv").write_text(f"{HEADER}\n")
+    capsys.readouterr()
+    assert main(["--archive", str(archive), "--study", "flips"]) == 2
+    left = []
+    for act, study, code in (
+        ("withdraw", "flops", 2), ("restore", "flips", 2), ("withdraw", "flips", 0), ("withdraw", "flips", 2),
+        ("restore", "flips", 0),
+    ):  # fmt: skip
+        assert bais([act, "--counts", study, "--why", "a mistake"]) == code
+        left += query(f"select count(*) from ({query_of('stg_counts')})")
+    assert left == [(1,), (1,), (0,), (0,), (1,)]
+    told = capsys.readouterr()
+    golden(told.out + told.err)
 
 
 def test_one_condition_in_two_files_is_refused_also_by_another_name_of_its_llm(archive, warehouse, capsys):
