@@ -90,13 +90,13 @@ def _fetch(address, path, target):
 
 def _fetch_once(url, target):
     with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response, open(target, "wb") as file:
-        length = response.headers.get("Content-Length")
+        length = response.length  # none where what the server says is no number
         while block := response.read(1 << 18):
             file.write(block)
             if file.tell() > MOST_BYTES:
                 raise UserError(f"{url} is larger than {MOST_BYTES >> 20} MB: that is not the archive")
-        if length is not None and file.tell() < int(length):
-            raise ConnectionError(f"it broke off after {file.tell():,} of {int(length):,} bytes")
+        if length is not None and file.tell() < length:
+            raise ConnectionError(f"it broke off after {file.tell():,} of {length:,} bytes")
         return file.tell()
 
 

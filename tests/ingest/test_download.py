@@ -24,7 +24,7 @@ OF_A = published()["voder_bais"]
 @pytest.fixture
 def server(monkeypatch):
     """A server of files at one commit; the test sets the status, how much of a file is sent, and how often it fails."""
-    state = SimpleNamespace(files=dict(FILES), commit="1234", status=200, cut=None, failures=0, requests=0)
+    state = SimpleNamespace(files=dict(FILES), commit="1234", status=200, cut=None, failures=0, requests=0, length=None)
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -33,7 +33,7 @@ def server(monkeypatch):
             body = state.files.get(path) if commit == state.commit else None
             fails = state.requests <= state.failures
             self.send_response(503 if fails else 404 if body is None else state.status)
-            self.send_header("Content-Length", str(len(body or b"")))
+            self.send_header("Content-Length", state.length or str(len(body or b"")))
             self.end_headers()
             self.wfile.write(b"" if fails or body is None else body[: state.cut])
 
@@ -135,6 +135,12 @@ def test_a_server_that_fails_for_a_while_is_asked_again(server, fetch, folder):
     server.failures = 2
     fetch()
     assert (below(folder), server.requests) == (FILES, 4)
+
+
+def test_a_length_that_is_no_number_is_not_looked_at(server, fetch, folder):
+    server.length = "abc"
+    fetch()
+    assert below(folder) == FILES
 
 
 def test_a_server_that_keeps_failing_is_given_up(server, refused):
