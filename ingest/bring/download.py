@@ -1,6 +1,9 @@
 """Fetch a published archive: its files at a pinned commit, each checked against a digest in this repository."""
 
+import contextlib
+import glob
 import http.client
+import shutil
 import tempfile
 import time
 import urllib.error
@@ -18,6 +21,7 @@ TIMEOUT_SECONDS = 30
 ATTEMPTS = 3
 PAUSE_SECONDS = 2
 AT_ONCE = 8
+FETCHING, LOCK = ".fetching", "lock"  # of the folder that a download works in, and its file that it holds
 
 
 def download(
@@ -33,6 +37,8 @@ def download(
     `manifest` has the SHA-256 of each file below `address`, as `sha256sum` writes it. `on_bytes` gets the bytes fetched
     so far, and None, since it is not known how many there are.
     """
+    from filelock import FileLock
+
     folder = Path(folder).absolute()
     digests = read_manifest(manifest or archive.manifest)
     if folder.is_dir() and any(folder.iterdir()):
@@ -41,7 +47,11 @@ def download(
         return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as workplace:
+        _remove_leftovers(folder)
+        with (
+            tempfile.TemporaryDirectory(prefix=f".{folder.name}-", suffix=FETCHING, dir=folder.parent) as workplace,
+            FileLock(Path(workplace, LOCK)),
+        ):
             fetched = Path(workplace, "files")
             _fetch_all(address or archive.address, digests, fetched, on_bytes)
             if wrong := _wrong(fetched, digests):
@@ -50,6 +60,15 @@ def download(
     except OSError as error:
         raise UserError(f"{folder} cannot be written: {why_not_written(error, folder)}") from None
     return folder
+
+
+def _remove_leftovers(folder):
+    """Remove what downloads into a folder have left that were killed: nobody holds its lock any more."""
+    from filelock import FileLock, Timeout
+
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}-*{FETCHING}"):
+        with contextlib.suppress(Timeout), FileLock(left / LOCK, timeout=0):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def read_manifest(path: Path) -> dict[str, str]:

@@ -8,6 +8,7 @@ import urllib.parse
 from types import SimpleNamespace
 
 import pytest
+from filelock import FileLock
 
 from analysis.claims.papers import read_papers
 from ingest.archives import formats
@@ -117,6 +118,15 @@ def test_a_folder_that_is_not_as_published_is_named_and_left_alone(server, fetch
         fetch()
     assert below(folder).get(name) == data
     assert server.requests == len(FILES)
+
+
+def test_what_a_killed_download_left_is_removed_and_what_one_works_in_is_not(fetch, folder):
+    left, held = (folder.parent / f".{folder.name}-{name}.fetching" for name in ("left", "held"))
+    for place in (left, held):
+        (place / "files").mkdir(parents=True)
+    with FileLock(held / "lock"):
+        fetch()
+    assert {path.name for path in folder.parent.iterdir()} == {folder.name, held.name}
 
 
 def test_an_empty_folder_is_filled(fetch, folder):
