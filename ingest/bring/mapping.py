@@ -69,7 +69,7 @@ class Vignette(Part):
 
     @model_validator(mode="after")
     def _can_be(self):
-        for meant in units_meant(self.response_unit):
+        for meant in units_meant(self.response_unit or ""):
             raise ValueError(f"response_unit {self.response_unit} is no unit that numbers can be read in{meant}")
         refuse_turned_range(self)
         if (self.baseline_prompt == DIFFERS) != (self.differs_by is not None):
