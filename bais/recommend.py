@@ -15,7 +15,18 @@ from bais.options import json_option
 from bais.places import asked_places, goals_of, places_meant
 from bais.sources import unread_lines
 from bais.terminal import say, say_each, say_json, similar
-from bais.warehouse import COMPARED, NOTHING_YET, count, is_public, llm_named, marts, records, refuse_unknown, values
+from bais.warehouse import (
+    ASKED_OF,
+    COMPARED,
+    NOTHING_YET,
+    count,
+    is_public,
+    llm_named,
+    marts,
+    records,
+    refuse_unknown,
+    values,
+)
 from ingest.warehouse import UserError, printable
 
 # what papers print, by the goal that asks the same of a technique and in which errors cannot cancel
@@ -26,7 +37,7 @@ WITHOUT_TRIALS = {
     "content.news": "news and no trial of an LLM: docs/how-to/keep-a-news-set.md says how to ask LLMs about them",
 }
 OTHERS = f"""
-select distinct paradigm from marts.trials semi join ({COMPARED}) using (study, paradigm)
+select distinct paradigm from {ASKED_OF} semi join ({COMPARED}) using (study, paradigm)
 where study = coalesce($study, study) and paradigm != $paradigm and role is null
     and (source = 'simulated') = $is_simulated
 order by paradigm
@@ -216,7 +227,8 @@ def _say_each_domain(warehouse, places, llm, goal):
     say_places(evidences, goal)
     if llm and not any(evidence.is_asked for evidence in evidences):
         alike = similar(llm, sorted({name for evidence in evidences for name in evidence.llms}))
-        say(f"{printable(llm)} was not tested{alike}; `--domain {printable(places[0]['domain'])}` predicts what helps it.")
+        domain = printable(places[0]["domain"])
+        say(f"{printable(llm)} was not tested{alike}; `--domain {domain}` predicts what helps it.")
     studies = {place["study"]: place["paradigm"] for place in places}
     say_each(text for of_study in studies.items() for text in shortfalls_in_short(warehouse, *of_study))
     say_each(sentences_on_unread([row for row in unread_lines(warehouse) if row["study"] in studies]))

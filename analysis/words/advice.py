@@ -60,8 +60,8 @@ LEADS = {
         "average answer too."
     ),
     "unsaid": (
-        "{goal} leads, since the import does not say of {vignettes} whether prompts without an anchor differ from those "
-        "with one by the anchor alone; where they do, `same` in a column `baseline_prompt` says so."
+        "{goal} leads, since the import does not say of {vignettes} whether prompts without an anchor differ from "
+        "those with one by the anchor alone; where they do, `same` in a column `baseline_prompt` says so."
     ),
     "other": "{other} does not lead: ",
 }

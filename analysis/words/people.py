@@ -70,7 +70,8 @@ def beside_llms(rows):
     return [
         f"People, by {named(row | {'measure': row['outcome'] or row['paradigm']})}: {row['measure']} = "
         f"{row['human_estimate']:.3g} ({row['human_low']:.3g} to {row['human_high']:.3g}; "
-        f"{row['human_question']}; {row['source']}). These {row['n_llms']} LLMs, on average: {row['llm_estimate']:.3g}."
+        f"{row['human_question']}; {row['source']}). "
+        f"{_whose(row['n_llms'])}: {row['llm_estimate']:.3g}{_left_out(row['n_unvarying'])}."
         for row in rows
     ]
 

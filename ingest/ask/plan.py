@@ -5,7 +5,7 @@ import itertools
 import math
 
 from ingest.ask.collector import most_at_a_time, price_of, provider_of, read_prices
-from ingest.ask.context import context_windows, is_beyond_context
+from ingest.ask.context import context_windows, is_beyond_context, tokens_for
 from ingest.ask.families import families_planned
 from ingest.ask.history import asked_before, derived_anchors, render_asked, said_of_imported
 from ingest.ask.refusals import changed_items, keys_of, what_is_refused

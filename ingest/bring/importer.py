@@ -882,7 +882,7 @@ class _Import:
                 printable(column): [*map(printable, values)]
                 for column, values in self.mapping.techniques_left_out.items()
             }
-            summary.unknown_paradigms.update(of_rows.unknown_paradigms(summary.rows))
+            summary.unknown_paradigms.update(of_rows.unknown_paradigms(self.archive, summary.rows))
         summary.unlisted_llms = [printable(llm) for llm in unlisted_among(self.memory, "counts")]
 
     def _reject(self, rejected):

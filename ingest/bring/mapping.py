@@ -141,6 +141,7 @@ class Mapping:
         self.tables = Tables(scratch, archive.read or read_records)
         self.n_rows, self.n_yielded = {}, Counter()  # by file, how many it holds and how many the mapping yields
         self.names: list[str] = []  # the columns that it yields
+        self.techniques_left_out = {}  # columns that may say the technique, with their values
         self.studies, self.vignettes, self.chosen = set(), set(), set()  # as its rows say; of what has no unit
         is_map = given.path is not None
         self.name = printable(given.path) if is_map else printable(folder.name)

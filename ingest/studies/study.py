@@ -33,6 +33,7 @@ from ingest.warehouse import UserError, printable, why_nowhere
 
 FOLDER = Path(__file__).resolve().parent
 FEWEST_IN_BASE = 10  # answers that something can be in per cent of, as `analysis.methods.small_samples` has it
+STATED = re.compile(r"^study: *['\"]?([^\s'\"#]+)", re.MULTILINE)
 EXPECTED = (
     "a study is a mapping with the keys study, llms, vignettes, techniques and anchors; one of a bias other than "
     "anchoring has the key paradigm in place of vignettes and anchors"

@@ -2,14 +2,9 @@
 -- of its study do not, or run by run what it gives at another temperature: perhaps a cache answered. A text that its
 -- LLM gives elsewhere too, but for its numbers, is a form: LLMs repeat those.
 {% set cell = 'anchored_cell, item, judged, temperature' %}
-with settings as (
-    select collapsed_text, collapsed_least, collapsed_share from {{ source('gate', 'settings') }}
-),
-
-forms as (
+with forms as (
     select trial_id, hash(translate(response_text, '0123456789', '')) as form from {{ ref('stg_trials') }}
-    cross join settings
-    where length(response_text) >= collapsed_text
+    where length(response_text) >= getvariable('collapsed_text')
 ),
 
 answers as (
@@ -51,10 +46,9 @@ select
     if(is_echo, 'its text at another temperature', n_same || ' of ' || n || ' answers are this text')
     || ', at temperature ' || temperature as detail
 from measured
-cross join settings
 where
-    is_new and form is not null and not is_form and temperature > 0 and n >= collapsed_least
+    is_new and form is not null and not is_form and temperature > 0 and n >= getvariable('collapsed_least')
     and (
-        (share >= collapsed_share and usual_share < 0.5)
-        or (is_echo and share_of_echoes >= collapsed_share)
+        (share >= getvariable('collapsed_share') and usual_share < 0.5)
+        or (is_echo and share_of_echoes >= getvariable('collapsed_share'))
     )

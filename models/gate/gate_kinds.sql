@@ -6,8 +6,8 @@ with grouped as (
         count(*) as n,
         any_value(columns([
             'batch_id', 'study', 'vignette', 'domain', 'valid_min', 'valid_max', 'llm', 'llm_recorded', 'llm_returned',
-            'llm_named', 'technique', 'anchor_value', 'anchor_baseline', 'anchor_n_trials', 'arm', 'role', 'source', 'phase',
-            'paradigm', 'answer_kind', 'temperature', 'prompt_hash', 'status', 'note_read', 'is_quarantined',
+            'llm_named', 'technique', 'anchor_value', 'anchor_baseline', 'anchor_n_trials', 'arm', 'role', 'source',
+            'phase', 'paradigm', 'answer_kind', 'temperature', 'prompt_hash', 'status', 'note_read', 'is_quarantined',
             'item_of_anchors'
         ])),
         any_value(anchor_direction) as direction,

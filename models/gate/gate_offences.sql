@@ -90,49 +90,16 @@ told_together as (
     select * from {{ source('gate', 'culprits') }}
     {% for reason, model in {
         'changed_midway': 'gate_changes', 'same_answers': 'gate_same_answers', 'reversed': 'gate_reversed',
-        'cut_off': 'gate_cut',
+        'cut_off': 'gate_cut', 'collapsed_repeats': 'gate_collapsed',
     }.items() %}
     union all by name
     select *, '{{ reason }}' as reason from {{ ref(model) }}
     {% endfor %}
 ),
 
-patterns as (
-    select * from {{ ref('gate_patterns') }}
-),
-
-known_llms as (
-    select llm from {{ ref('llms') }}
-),
-
-aliases as (
-    select alias, llm as llm_meant from {{ ref('llm_aliases') }}
-),
-
-paradigms as (
-    select study, paradigm, any_value(pairing) as pairing from {{ ref('stg_paradigms') }}
-    group by all
-),
-
-context_windows as (
-    select llm, tokens as window_tokens from {{ ref('context_windows') }}
-),
-
-calls as (
-    select
-        trial_id,
-        tokens_in,
-        coalesce(
-            try_cast(parameters ->> '$.max_completion_tokens' as bigint),
-            try_cast(parameters ->> '$.max_tokens' as bigint),
-            tokens_out,
-            0
-        ) as tokens_allowed
-    from {{ ref('stg_calls') }}
-),
-
-known_techniques as (
-    select technique from {{ ref('techniques') }}
+{% for model in ('llms', 'llm_aliases', 'techniques', 'gate_copies', 'gate_lines', 'gate_frequent_answers') %}
+{{ model }} as (
+    select * from {{ ref(model) }}
 ),
 {% endfor %}
 
@@ -248,18 +215,8 @@ other_models as (
 other_names as (
     select kinds.kind, kinds.llm_named || ' in the source, where ' || kinds.llm_recorded || ' was asked' as other_name
     from kinds
-    left join aliases on kinds.llm_named = aliases.alias
-    where coalesce(aliases.llm_meant, kinds.llm_named) != kinds.llm
-),
-
--- of each trial the longest call, where it is known how long one may be
-longest_calls as (
-    select trial_id, any_value(window_tokens) as window_tokens, max(tokens_in + tokens_allowed) as tokens_of_call
-    from trials
-    inner join context_windows using (llm)
-    inner join calls using (trial_id)
-    where is_new
-    group by all
+    left join llm_aliases on kinds.llm_named = llm_aliases.alias
+    where coalesce(llm_aliases.llm, kinds.llm_named) != kinds.llm
 ),
 
 -- who is held back for one reason is not blamed for what that reason explains
@@ -334,9 +291,9 @@ wrong as (
     left join usual_anchors using (study, vignette, direction)
     left join other_models using (kind)
     left join other_names using (kind)
-    left join copies using (trial_id)
-    left join lines using (trial_id)
-    left join frequent_answers using (anchored_cell)
+    left join gate_copies using (trial_id)
+    left join gate_lines using (trial_id)
+    left join gate_frequent_answers using (anchored_cell)
     left join drifts using (cell)
     left join unpaired using (trial_id)
     left join longest_calls using (trial_id)

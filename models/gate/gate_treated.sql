@@ -6,8 +6,8 @@ select
     -- has a baseline and anchors of its own; of other biases an item is no part of a kind, since there may be many
     case when trials.paradigm = 'anchoring' then trials.item end as item_of_anchors,
     hash(
-        batch_id, study, vignette, domain, valid_min, valid_max, llm, llm_recorded, llm_returned, llm_named, technique,
-        anchor_direction, anchor_value, anchor_baseline, anchor_n_trials, arm, role, source, phase, paradigm,
+        batch_id, study, vignette, domain, valid_min, valid_max, llm, trials.llm_recorded, llm_returned, llm_named,
+        technique, anchor_direction, anchor_value, anchor_baseline, anchor_n_trials, arm, role, source, phase, paradigm,
         answer_kind, temperature, prompt_hash, status, note_read, is_quarantined, item_of_anchors
     ) as kind
 from {{ ref('int_trials_treated') }} as trials
