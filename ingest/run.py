@@ -286,7 +286,7 @@ def collect_study(
             study, max_cost_usd=max_cost, max_calls=max_calls, ask_again=list(ask_again), on_progress=on_progress,
             orphaned=orphaned, kept=None if keep is None else kept, new_anchors=new_anchors,
         )  # fmt: skip
-    if outcome.ended_by or outcome.no_anchors or outcome.doubts:  # what was not come to is left too
+    if outcome.ended_by or outcome.doubts:  # what was not come to is left too
         outcome.n_planned += max(0, plan_of(study)["left"]["trials"]["low"] - outcome.n_left)
     print(render_outcome(study, outcome))
     gate = 0
