@@ -40,9 +40,13 @@ class Effect:
 
     @property
     def text(self):
-        """The mean with its sign, and how many LLMs it is of where these are not those of the plain prompt."""
-        told = fixed(self.value, self.digits, "+")
-        return told if self.n_llms is None else f"{told} ({self.n_llms} {'LLM' if self.n_llms == 1 else 'LLMs'})"
+        """The mean with its sign."""
+        return fixed(self.value, self.digits, "+")
+
+    @property
+    def of_llms(self):
+        """How many LLMs it is of, where these are not those of the plain prompt."""
+        return None if self.n_llms is None else f"{self.n_llms} {'LLM' if self.n_llms == 1 else 'LLMs'}"
 
     def at(self, value):
         """Return where a value stands on an axis with 0 in its middle, in percent of its length."""

@@ -264,4 +264,4 @@ def test_a_technique_has_a_ring_of_the_plain_prompt_only_where_both_are_of_the_s
     assert {name: effect.plain for name, effect in bias.effects.items()} == {
         "no_technique": None, "warning": 31.0, "role": None,
     }  # fmt: skip
-    assert [bias.effects[name].text for name in ("warning", "role")] == ["+30.0", "+15.7 (1 LLM)"]
+    assert [bias.effects[name].of_llms for name in ("warning", "role")] == [None, "1 LLM"]
