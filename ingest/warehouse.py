@@ -9,6 +9,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 PACKAGES = Path(__file__).resolve().parent.parent
@@ -124,6 +125,13 @@ def parquet_folder(path: Path) -> Path:
 def printable(value: object) -> str:
     """Return text or a path with everything that could act on a terminal, or is not Unicode, escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+
+
+def perhaps(given: str, names: Iterable[str], likeness: float = 0.5) -> str:
+    """Say which of some names is meant by one that is none of them, if one is like it."""
+    written = {name.lower(): name for name in names}
+    meant = get_close_matches(given.lower(), written, n=1, cutoff=likeness)
+    return f" (perhaps {printable(written[meant[0]])})" if meant else ""
 
 
 def some(names: Sequence[str], most: int = MOST_NAMED) -> str:

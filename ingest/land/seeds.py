@@ -12,8 +12,7 @@ from datetime import date
 from pathlib import Path
 
 from ingest.texts.csv_text import CsvRow, read_csv
-from ingest.texts.files import perhaps
-from ingest.warehouse import MOST_NAMED, ROOT, WORK, UserError, own_folder, printable, quoted, some
+from ingest.warehouse import MOST_NAMED, ROOT, WORK, UserError, own_folder, perhaps, printable, quoted, some
 
 SHIPPED = ROOT / "seeds"
 DECLARED = "_seeds.yml"
@@ -230,8 +229,6 @@ def _expected(seed, column, kind, value):
 
 def _refuse_strangers(name, rows, tables):
     """Refuse a row that names what another seed does not have."""
-    from ingest.texts.files import perhaps
-
     llms = {row["llm"].lower(): row["llm"] for row in tables["llms"]}
     for llm in (row["llm"] for row in rows if "llm" in row):
         if (written := llms.get(llm.lower(), llm)) != llm:

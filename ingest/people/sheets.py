@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from ingest.people.key import KEY_FILE_VARIABLE, KEY_VARIABLE, keyed, participant_key
 from ingest.people.study import STUDY_FILE, Material, read_material
 from ingest.texts.csv_text import header_of, read_csv
-from ingest.texts.files import Part, found_wrong, perhaps
-from ingest.warehouse import printable
+from ingest.texts.files import Part, found_wrong
+from ingest.warehouse import perhaps, printable
 
 FORM = "bais answer sheet 1"
 ANSWERS, EXPORTS = "answers", "prolific*.csv"  # in the folder of a study

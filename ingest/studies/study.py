@@ -24,12 +24,11 @@ from ingest.texts.files import (
     Temperature,
     by_name,
     parse_checked,
-    perhaps,
     refuse_twice,
     text_of,
     units_meant,
 )  # fmt: skip
-from ingest.warehouse import UserError, printable, why_nowhere
+from ingest.warehouse import UserError, perhaps, printable, why_nowhere
 
 FOLDER = Path(__file__).resolve().parent
 FEWEST_IN_BASE = 10  # answers that something can be in per cent of, as `analysis.methods.small_samples` has it

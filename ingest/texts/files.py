@@ -2,8 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Iterator
-from difflib import get_close_matches
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, TypeVar
 from urllib.parse import SplitResult, urlsplit
@@ -12,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pydantic_core import PydanticCustomError
 
 from ingest.texts.yaml_text import line_of, read_yaml
-from ingest.warehouse import UserError, own_folder, printable
+from ingest.warehouse import UserError, own_folder, perhaps, printable
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 STUDY_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"  # of a study of people
@@ -170,13 +169,6 @@ def units_meant(unit: str) -> Iterator[str]:
     for word in WORD.findall(unit):
         if not {word, f"{word}s"} & {*WORDS_OF_UNITS} and (meant := perhaps(word, WORDS_OF_UNITS, NEARLY_A_UNIT)):
             yield meant
-
-
-def perhaps(given: str, names: Iterable[str], likeness: float = 0.5) -> str:
-    """Say which of some names is meant by one that is none of them, if one is like it."""
-    written = {name.lower(): name for name in names}
-    meant = get_close_matches(given.lower(), written, n=1, cutoff=likeness)
-    return f" (perhaps {printable(written[meant[0]])})" if meant else ""
 
 
 def parse_checked(text: str, path: str, expected: str, validate: Callable[[dict], Checked]) -> Checked:

@@ -81,7 +81,7 @@ def small_study(tmp_path):
 
 
 OF_PARADIGMS = {"paradigms", "paradigm_contrasts", "items", "measurements"}
-OF_OTHERS = {"news", "news_fetches", "falsifications", "falsification_verdicts", "human_choices"}
+OF_OTHERS = {"counts", "news", "news_fetches", "falsifications", "falsification_verdicts", "human_choices"}
 
 
 @pytest.mark.parametrize("first", ["collected", "imported"])
@@ -93,7 +93,7 @@ def test_columns_and_types_are_those_of_the_tables_that_dbt_makes_first(archive,
     with duckdb.connect() as empty:
         empty.execute(raw_statements())
         # nothing was scored, of entries a first version of trials has none, and anchoring is no paradigm in a file,
-        # and neither news nor people are among these
+        # and neither counts nor news nor people are among these
         for table in set(LANDED) - {
             "version_entries",
             "attribution_scores",
