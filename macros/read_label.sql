@@ -1,8 +1,9 @@
 {# The one place where a label or a choice is read from an LLM's answer: pure Jinja that expands to one DuckDB expression,
    which `ingest` renders too. `labels` and `options` are SQL lists, one of them null: what may be said, or the ids of what
    was shown as A, B, C. Letters are tried before ids. `reading` is `strict` (the reply is the label alone, or one sentence
-   that says no more than that and why) or `first_word` (it begins with it, and anything may follow). A reply that names two
-   labels is read as none, and one that chooses and declines is refused: a wrong label is worse than none. #}
+   that says no more than that and why) or `first_word` (it begins with it, and anything may follow; or all that it gives as
+   its answer is one letter). A reply that names two labels is read as none, but where it weighs the others beside the one
+   letter that it answers, and one that chooses and declines is refused: a wrong label is worse than none. #}
 {% macro read_label(text, labels, reading, options='null') -%}
     {%- set steps = [
         ('bare', read__bare('asked_text')),
@@ -21,6 +22,11 @@
             else named_after_article
         end)[1]'),
         ('others', read__others('spelled', 'said', 'found')),
+        ('unmarked', "regexp_replace(" ~ read__as_ascii('asked_text') ~ ", '[*`$]|\\\\(?:boxed|text)\\b|[{}]', '', 'g')"),
+        ('answered_letters', read__letters('unmarked', 'asked_options')),
+        ('chosen_letters', read__letters('unmarked', 'asked_options', also_chosen=true)),
+        ('is_one_letter', "asked_reading = 'first_word' and len(answered_letters) > 0 and len(chosen_letters) = 1
+            and not regexp_matches(unmarked, '\\b(?i:wait|reconsider|on second thought|correction)\\b')"),
     ] -%}
     (
         with step_0 as (
@@ -38,6 +44,8 @@
                     then {{ read__label_outcome('refused', reason="'refused'") }}
                 when found is not null and len(others) = 0
                     then {{ read__label_outcome('answered', label="found['label']") }}
+                when is_one_letter
+                    then {{ read__label_outcome('answered', label="asked_options[ascii(chosen_letters[1]) - 64]") }}
                 when len(others) > (found is null)::integer
                     then {{ read__label_outcome('unparsed', reason="'ambiguous'") }}
                 else {{ read__label_outcome('unparsed', reason="'no_label'") }}
@@ -215,4 +223,39 @@
             lambda one: one['label']
         ))
     )[1]
+{%- endmacro %}
+
+
+{# The letters that a reply gives as its answer: it begins with one (`B. This`), says so (`the answer is (B)`), or ends with
+   a line of nothing else; or also those that it prefers in any other way, or begins a line with. #}
+{% macro read__letters(text, options, also_chosen=false) -%}
+    {%- set says -%}
+        (?i:(?:^|[\n.,:;]\s*|\b(?:the|my|our|so)\s+){{ read__praise() }}(?:answer|choice)
+        {{- '(?: is| would be| should be|:)[:\\s]*(?:option )?)[(\\[]*' }}
+    {%- endset -%}
+    {%- set ends -%} (?:[.):\]\n]|\s*$|[,;] (?:as|because|since|due|which|not)\b) {%- endset -%}
+    {%- set verbs -%}
+        (?:choos|select|pick|recommend|prefer|suggest|favou?r|go(?:ing)? with|opt(?:ing)? for|settle on|answer)[a-z]*
+    {%- endset -%}
+    {%- set better -%} (?:best|better|right|correct|optimal|preferable|more (?:likely|probable|common|reliable)) {%- endset -%}
+    {%- set patterns = [
+        '^\\W*([A-Z])(?:[.):]|\\s*\\n)',
+        says ~ '([A-Z])' ~ ends,
+        '\\n\\W*([A-Z])\\W*$',
+    ] -%}
+    {%- set others = [
+        '\\n\\W*([A-Z])(?:[.):]|\\s*\\n)',
+        says ~ '[A-Z][)\\]]?(?:,? (?:or|and)|,| ?/) *[(\\[]?([A-Z])\\b',
+        '\\b(?i:' ~ verbs ~ '(?: \\w+){0,2} )[(\\[]?([A-Z])\\b',
+        '\\b([A-Z])\\)?(?: \\([^)]*\\))?(?i: (?:is|are|would be|seems|offers|provides|has)(?: \\w+){0,3} ' ~ better ~ '\\b)',
+        '\\b(?i:' ~ better ~ '(?: \\w+){0,2} (?:is|would be|seems)(?: \\w+){0,2} )[(\\[]?([A-Z])\\b',
+    ] -%}
+    list_distinct(list_filter(
+        list_concat(
+            {%- for pattern in patterns + (others if also_chosen else []) %}
+            regexp_extract_all({{ text }}, '{{ pattern }}', 1){{ ',' if not loop.last }}
+            {%- endfor %}
+        ),
+        lambda letter: ascii(letter) - 64 between 1 and coalesce(len({{ options }}), 0)
+    ))
 {%- endmacro %}

@@ -150,3 +150,42 @@ def test_a_choice_in_a_short_sentence_is_read_and_none_that_is_denied_asked_or_h
     for option, replies in SAID.items():
         assert read_of(replies, reading) == [(option, "answered", None)] * len(replies)
     assert [label for label, *_ in read_of(UNSAID, reading)] == [None] * len(UNSAID)
+
+
+WEIGHED = {
+    "tea": [
+        "A. \n\nPlan B costs more, and C is far away.",
+        "A) a cup of tea, since B costs more",
+        "Choice: A) a cup of tea. Reason: it is warm and costs less than (B).",
+        "Milk (B) is cold, while tea (A) is warm. Therefore, the answer is A.\n\nA",
+    ],
+    "milk": [
+        "(B)\n\nThe price of B is only 5 above that of C, and A is not filling.",
+        "B\n\nI choose option (B), although A is warm.",
+        "- A is cheap.\n- B fills you.\n\nTherefore, I choose B.\n\n**Answer:** B",
+        "You are thirsty and want something filling. Therefore, the answer is:\n\n**(B) a glass of milk.**",
+        "A is warm and C is cheap. So, the final answer should be \\boxed{\\text{B}}.",
+    ],
+    "water": [
+        "If you want warmth, tea will do. Otherwise water is enough.\n\n(C)",
+        "A is hot; the correct choice is C: water.",
+    ],
+}
+NOT_WEIGHED = [
+    "A) a cup of tea\nB) a glass of milk\nC) water\n\nAnswer: C",  # it may as well begin with its answer as with a list
+    "A) a cup of tea\nB) a glass of milk",
+    "B. Tea is warm, but the answer is A.",
+    "C. \n\nB is a better deal than C, unless you are in a hurry.",
+    "B is the best choice.\n\n(A)",
+    "I would recommend the milk, B.\n\nAnswer: A, or B if you are hungry",
+    "A is warm.\nAnswer: (A) or (B)", "A is warm.\nAnswer: A/B", "A is warm. The answer is A, B",
+    "A is warm. The wrong answer is A", "My second choice is A.\nB is cold.", "The answer is not A.",
+    "B\n\nWait, let me reconsider. In A", "A\nB", "Which one? A, B and C are", "All in all the answer is Z.\n\nZ",
+]  # fmt: skip
+
+
+def test_one_letter_that_is_answered_is_a_choice_where_others_are_weighed_and_no_other_one_is_preferred():
+    for option, replies in WEIGHED.items():
+        assert read_of(replies, "first_word") == [(option, "answered", None)] * len(replies)
+    assert [label for label, *_ in read_of(NOT_WEIGHED, "first_word")] == [None] * len(NOT_WEIGHED)
+    assert [label for label, *_ in read_of(WEIGHED["milk"], "strict")] == [None] * len(WEIGHED["milk"])
