@@ -76,13 +76,12 @@
         "tokens_of_call || ' tokens of question and answer, where ' || window_tokens || ' fit'"),
     ('drift', "z is not null",
         "'a mean of ' || round(mean_new, 2) || ' after ' || round(mean_old, 2) || ', z ' || round(z, 1)"),
+    ('unreadable', "n_unread > getvariable('unreadable') * n_asked",
+        "concat_ws(' ', llm, technique, coalesce(arm, direction), item)
+        || ': ' || n_unread || ' of ' || n_asked || ' answers cannot be read'"),
 ] %}
 with batches as (
     select batch_id, models, techniques, case_numbers from {{ ref('gate_batches') }}
-),
-
-kinds as (
-    select * from {{ ref('gate_kinds') }}
 ),
 
 -- what is wrong with an LLM or a cell of it, and what its prompts tell
@@ -97,7 +96,7 @@ told_together as (
     {% endfor %}
 ),
 
-{% for model in ('llms', 'llm_aliases', 'techniques', 'gate_copies', 'gate_lines', 'gate_frequent_answers') %}
+{% for model in 'llms llm_aliases techniques gate_kinds gate_copies gate_lines gate_frequent_answers'.split() %}
 {{ model }} as (
     select * from {{ ref(model) }}
 ),
@@ -137,7 +136,7 @@ longest_calls as (
 ),
 
 arms as (
-    select study, vignette, technique, count(distinct arm) as n_arms from {{ ref('gate_kinds') }}
+    select study, vignette, technique, count(distinct arm) as n_arms from gate_kinds
     group by all
 ),
 
@@ -155,6 +154,23 @@ unpaired as (
     having n_lacking > 0
 ),
 
+-- a trial is read with its item in its cell, where these have shares, else with what is left of the cell, or its LLM
+{% for smaller, larger, what in [('items', 'trials', 'item'), ('cells', 'items', 'cell')] %}
+{{ smaller }} as (
+    select
+        * exclude ({{ what }}),
+        if(count(*) over (partition by batch_id, cell, item) >= getvariable('fewest'), {{ what }}, null) as {{ what }}
+    from {{ larger }} as trials
+    semi join gate_kinds as kinds on kinds.status = 'unparsed' and {{ same_in('trials', 'kinds', ['batch_id', 'llm']) }}
+    where trials.is_new
+),
+
+{% endfor %}
+unreadable as (
+    select trial_id, count(*) over same as n_asked, count_if(status = 'unparsed') over same as n_unread from cells
+    window same as (partition by batch_id, llm, cell, item)
+),
+
 -- where nobody knows the protocol of an archive, what most trials of the vignette have is the yardstick, for a warning
 asked_with as (
     select
@@ -165,7 +181,7 @@ asked_with as (
         anchor_value,
         sum(n) over (partition by study, vignette, direction, anchor_at) as n_at,
         sum(n) over (partition by study, vignette, direction, anchor_value) as n_with
-    from kinds
+    from gate_kinds as kinds
     where rule is null and by_rule is null
 ),
 
@@ -191,13 +207,13 @@ usual_anchors as (
         usual_for_all,
         coalesce(sum(n) filter (where anchor_value = usual_for_all), 0)
         > coalesce(sum(n) filter (where abs(anchor_at - usually_at) <= 0.051), 0) as is_for_all
-    from kinds
+    from gate_kinds as kinds
     inner join most_frequent using (study, vignette, direction)
     group by all
 ),
 
 other_models as (
-    select kind, llm_returned || ' answered' as other_model from kinds
+    select kind, llm_returned || ' answered' as other_model from gate_kinds as kinds
     inner join batches using (batch_id)
     where
         not list_has_all(
@@ -214,7 +230,7 @@ other_models as (
 -- an LLM that its source keeps under the name of another one
 other_names as (
     select kinds.kind, kinds.llm_named || ' in the source, where ' || kinds.llm_recorded || ' was asked' as other_name
-    from kinds
+    from gate_kinds as kinds
     left join llm_aliases on kinds.llm_named = llm_aliases.alias
     where coalesce(llm_aliases.llm, kinds.llm_named) != kinds.llm
 ),
@@ -295,6 +311,7 @@ wrong as (
     left join gate_lines using (trial_id)
     left join gate_frequent_answers using (anchored_cell)
     left join drifts using (cell)
+    left join unreadable using (trial_id)
     left join unpaired using (trial_id)
     left join longest_calls using (trial_id)
     left join blamed using (trial_id)

@@ -269,7 +269,7 @@ FAULTS = {
     ),
     "empty texts": Fault(
         "unparsed", change("response_text", "''"), sizes=CELLS, tried="1 row, 5 %, 20 %, 50 %, all",
-        also="unparsed_of_batch, no_answer",
+        also="unparsed_of_batch, unreadable, no_answer",
     ),
     "an unknown technique": Fault(
         "unknown_technique", change("technique", "'hypnosis'"), also="below_minimum, another_question"

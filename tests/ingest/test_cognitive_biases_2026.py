@@ -119,6 +119,64 @@ def test_an_llm_without_answers_is_held_back_by_its_name_and_the_others_are_publ
     ) == [("MiniMaxAI/MiniMax-M2.5", "failed"), ("mistral-large-latest", "passed_with_warnings")]
 
 
+def wordings(**unread):
+    """A document of two wordings, ten answers an arm, of which so many of an arm, such as `v1_A`, cannot be read."""
+    variants = []
+    for item in ("v1", "v2"):
+        lists = {"control_parsed": [], "treatment_parsed": []}
+        for side, letter in (("control", "B"), ("treatment", "A")):
+            n = unread.get(f"{item}_{letter}", 0)
+            lists[f"{side}_responses"] = ["A and B"] * n + [letter] * (10 - n)
+        variants.append({"variant_id": f"sunkcost_{item}", **lists})
+    return document(variants=variants)
+
+
+HELD = """
+select item, arm, count(*), min(detail) from raw.flagged_trials inner join raw.trials using (trial_id)
+where reason = 'unreadable' and severity = 'quarantined' group by all order by all
+"""
+
+
+@pytest.mark.parametrize(("n_unread", "n_held"), [(2, 0), (3, 10)])
+def test_a_wording_of_which_more_than_a_fifth_cannot_be_read_waits_by_its_name_and_its_batch_is_published(
+    bring, query, n_unread, n_held
+):
+    assert bring(one=wordings(v1_A=n_unread)) == 0
+    audit()
+    said = "mistralai/mistral-large no_technique much_spent sunkcost_v1: 3 of 10 answers cannot be read"
+    assert query(HELD) == [("sunkcost_v1", "much_spent", n_held, said)] * (n_held > 0)
+    assert query("select verdict from raw.batch_verdicts") == [("passed_with_warnings",)]
+
+
+def test_shares_of_unread_wordings_are_not_averaged_and_of_an_llm_most_of_which_waits_all_does(bring, query):
+    # a fifth of the batch, and no wording with more
+    assert bring(one=wordings(**dict.fromkeys(("v1_A", "v1_B", "v2_A", "v2_B"), 2))) == 0
+    most = wordings(v1_A=3, v1_B=3, v2_A=3) | {"model_name": "gpt-4.1-mini"}  # 9 of 40
+    assert bring(two=most) == 0
+    audit()
+    assert [held[:3] for held in query(HELD)] == [
+        ("sunkcost_v1", "much_spent", 10), ("sunkcost_v1", "nothing_spent", 10), ("sunkcost_v2", "much_spent", 10)
+    ]  # fmt: skip
+    assert query(
+        "select llm_recorded, verdict from raw.batch_verdicts inner join raw.batches using (batch_id) order by all"
+    ) == [("gpt-4.1-mini", "failed"), ("mistral-large-latest", "passed_with_warnings")]
+
+
+def test_answers_to_items_that_have_few_each_are_read_together_with_the_rest_of_their_cell(bring, query):
+    few = [
+        {"variant_id": f"sunkcost_v{n}", "control_responses": ["B"] * 4, "treatment_responses": ["A"] * 3 + texts}
+        | {"control_parsed": [], "treatment_parsed": []}
+        for n, texts in ((1, ["A and B"]), (2, ["A or B"]), (3, ["A"]), (4, ["A"]))
+    ]
+    assert bring(one=document(variants=few)) == 0
+    audit()
+    assert query(HELD) == []  # 2 of 16, though 1 of 4 twice
+    few[2]["treatment_responses"] = ["Both A and B"] * 2 + ["A"] * 2
+    assert bring(two=document(model_name="gpt-4.1-mini", variants=few)) == 0
+    audit()
+    assert {held[1:3] for held in query(HELD)} == {("much_spent", 4)}  # 4 of 16, in each of four items
+
+
 def test_what_is_imported_again_adds_nothing(bring, query):
     assert (bring(one=document()), bring(one=document())) == (0, 0)
     assert query(
