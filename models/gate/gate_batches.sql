@@ -49,14 +49,7 @@ looked_at as (
 )
 
 select
-    batch_id,
-    study,
-    vignette,
-    llm_recorded,
-    loaded_at,
-    is_new,
-    technique_versions,
-    declared is null as is_archive,
+    batch_id, study, vignette, llm_recorded, loaded_at, is_new, technique_versions, declared is null as is_archive,
     case
         when (anchors -> '$.fixed') is not null then 'fixed'
         when (anchors -> '$.columns') is not null then 'columns'

@@ -7,14 +7,8 @@ with answers as not materialized (
 
 counted as (
     select
-        asked,
-        cell,
-        anchored_cell,
-        anchor_value,
-        number,
-        list_contains(case_numbers, number) as is_case_number,
-        answers.is_new,
-        count(*) as n
+        asked, cell, anchored_cell, anchor_value, number, answers.is_new, count(*) as n,
+        list_contains(case_numbers, number) as is_case_number
     from answers
     inner join {{ ref('gate_batches') }} using (batch_id)
     group by all
@@ -27,11 +21,7 @@ usual as (
 
 cells as (
     select
-        asked,
-        cell,
-        anchored_cell,
-        anchor_value,
-        sum(n) as n,
+        asked, cell, anchored_cell, anchor_value, sum(n) as n,
         sum(n) filter (where number = anchor_value) as n_anchors,
         sum(n) filter (where is_case_number) as n_case_numbers,
         sum(n) filter (where number <= 1) as n_ones
