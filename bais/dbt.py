@@ -15,7 +15,13 @@ from bais.terminal import complain, progress, say
 from ingest.land.vendors import refuse_mistakes
 from ingest.warehouse import FULL, UserError, free_bytes, home, printable, warehouse_path, why_not_written
 
-RUN = "from dbt.cli.main import cli; cli(prog_name='dbt')"
+# dbt ends with the command that started it, however that ends: its stdin, to which nothing is written, is closed then.
+RUN = """
+import os, threading
+threading.Thread(target=lambda: os.read(0, 1) or os._exit(1), daemon=True).start()
+from dbt.cli.main import cli
+cli(prog_name='dbt')
+"""
 # Where dbt keeps notes of its own, and how many: what it builds, and where, hangs on none of these.
 NOT_BUILT, LEFT = ("operation", "exposure"), ("skipped", "warn")
 LOCK = "build.lock"
@@ -39,7 +45,11 @@ def notes_folder() -> Path:
 def start(*arguments: str, more_environment: dict | None = None, says: str = "--quiet", **how) -> subprocess.Popen:
     """Start dbt, which says no more than what is wrong."""
     command = [sys.executable, "-c", RUN, *says.split(), *arguments]
-    return subprocess.Popen(command, cwd=project.update(), env=environment(more_environment), **how)
+    theirs, ours = os.pipe()
+    with open(theirs, "rb") as stdin:
+        dbt = subprocess.Popen(command, stdin=stdin, cwd=project.update(), env=environment(more_environment), **how)
+    dbt.ends_with = open(ours, "wb")  # closed with this process, and where nobody has the other one any more
+    return dbt
 
 
 def build(*arguments: str, more_environment: dict | None = None, label: str = "") -> int:

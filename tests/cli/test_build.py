@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections import namedtuple
 from datetime import UTC, datetime
 from pathlib import Path
@@ -255,6 +256,29 @@ def test_a_copy_on_which_dbt_works_although_its_command_was_killed_is_left_to_it
             build_on_copy(warehouse, builds)
         orphan.stdin.close()
     assert build_on_copy(warehouse, builds) == 0
+
+
+@pytest.mark.slow("it starts a build, and kills it")
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="only Linux says which processes are whose")
+def test_dbt_ends_with_a_build_that_is_killed(warehouse, tmp_path):
+    notes = dict.fromkeys(("DBT_TARGET_PATH", "DBT_LOG_PATH"), str(tmp_path / "notes"))
+    environment = {**os.environ, **notes, "BAIS_WAREHOUSE": str(warehouse)}
+    with subprocess.Popen([sys.executable, "-m", "bais", "build"], cwd=ROOT, env=environment) as command:
+        of_command = Path(f"/proc/{command.pid}/task/{command.pid}/children")
+        children = eventually(lambda: of_command.read_text().split())
+        command.kill()
+    assert children
+    (status,) = (Path(f"/proc/{child}/stat") for child in children)
+    # what nobody has waited for is left as a zombie
+    assert eventually(lambda: not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+def eventually(is_so, seconds=10):
+    """Return what holds in the end, or the last that did not."""
+    until = time.monotonic() + seconds
+    while not (found := is_so()) and time.monotonic() < until:
+        time.sleep(0.05)
+    return found
 
 
 def test_a_disk_without_room_for_the_copy_is_said_before_anything_is_built(warehouse, monkeypatch):
