@@ -14,10 +14,12 @@ import re
 import sys
 import threading
 import time
+from itertools import accumulate
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ingest.bring.columns import FILENAME, KNOWN, OF_ALL, OF_TECHNIQUES, refuse_columns
 from ingest.texts.csv_text import LONGEST_ROW
@@ -38,6 +40,7 @@ GLOB = re.compile(r"[*?[]")
 NOW = {"current_date", "current_timestamp", "current_time", "localtime", "localtimestamp"}  # called without brackets
 OUT_OF_MEMORY = (duckdb.OutOfMemoryException, MemoryError)
 SINGLE = ("VARCHAR", "BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "DOUBLE", "BOOLEAN", "NULL")  # kinds of JSON
+TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')  # in JSON
 TOO_DEEP = re.compile(r"JSON exceeds maximum recursion depth of (\d+)")
 # how far a structure of JSON is taken apart: what has more keys than this holds data in its keys
 MOST_KEYS = 200
@@ -322,9 +325,9 @@ def bind(memory, spec) -> list[str]:
     if statements[0].type != duckdb.StatementType.SELECT:
         kind = str(statements[0].type).rpartition(".")[2].lower()
         raise UserError(f"{name} is no SELECT ({kind}): a mapping is one SELECT, and changes nothing")
-    if unstable := unstable_call(memory, select):
+    if unstable := what_is_unstable(memory, select):
         raise UserError(
-            f"{name} calls {printable(unstable)}, which is something else at each import, so that no row would be "
+            f"{name} {printable(unstable)}, which is something else at each import, so that no row would be "
             "known again: leave it out"
         )
     memory.execute(f"create view yielded as {select}")
@@ -333,8 +336,8 @@ def bind(memory, spec) -> list[str]:
     return names
 
 
-def unstable_call(memory, select: str) -> str | None:
-    """Return a function that a query calls and that gives another value at another time, if there is one."""
+def what_is_unstable(memory, select: str) -> str | None:
+    """Say what in a query gives another value at another time, if anything does."""
     parsed = json.loads(memory.execute("select json_serialize_sql($select)", {"select": select}).fetchone()[0])
     unstable = memory.execute(
         "select distinct function_name from duckdb_functions() "
@@ -342,10 +345,15 @@ def unstable_call(memory, select: str) -> str | None:
     ).fetchall()
     names = {name for (name,) in unstable}
     for node in _nodes(parsed):
-        if str(node.get("function_name")).lower() in names:
-            return f"{node['function_name']}()"
+        called = str(node.get("function_name")).lower()
+        if called in names:
+            return f"calls {node['function_name']}()"
+        if called == "age" and len(node["arguments"]) + bool(node["schema"]) == 1:  # `birth.age()` has one too
+            return "calls age() of one time alone"
         if len(said := node.get("column_names", ())) == 1 and said[0].lower() in NOW:
-            return said[0]
+            return f"calls {said[0]}"
+        if node.get("sample"):
+            return "takes a sample"
     return None
 
 
@@ -375,12 +383,24 @@ def in_words(error: duckdb.Error, spec: dict) -> str:
             f"that is whole ({printable(text.splitlines()[0])})"
         )
     if deep := TOO_DEEP.search(text):
-        return f"a record of it is nested deeper than {deep[1]} levels, which cannot be taken apart: take it out"
+        most = int(deep[1])
+        return f"{too_deep(spec, most)} is nested deeper than {most} levels, which cannot be taken apart: take it out"
     if "DML statements" in text or "configuration has been locked" in text:
         return "a mapping is one SELECT, and changes nothing"
     first, _, rest = text.partition("\n")
     line = re.search(r"^LINE (\d+):", rest, re.MULTILINE)
     return printable(f"{first}{f' (line {line[1]})' if line else ''}")
+
+
+def too_deep(spec: dict, most: int) -> str:
+    """Return the file and line of the first record that is nested deeper than some levels."""
+    for path in (path for part in parts(spec) if part["kind"] == "records" for path in part["paths"]):
+        for batch in pq.ParquetFile(path).iter_batches():
+            for row in batch.to_pylist():
+                steps = ({"[": 1, "{": 1}.get(sign, -1) for sign in re.findall(r"[][{}]", TEXT.sub("", row["record"])))
+                if max(accumulate(steps), default=0) > most:
+                    return f"{printable(row['filename'])}:{row['line_number']}"
+    return "a record of it"
 
 
 if __name__ == "__main__":

@@ -742,7 +742,8 @@ class _Import:
                 self._find_lines()
                 lines = self.memory.sql("from lines order by file, line_number").to_arrow_table()
                 places = lines["file"].combine_chunks()
-                writer.write_table(pa.table([pa.array(names).take(places), lines["line"]], schema=RECORDS))
+                columns = [pa.array(names).take(places), lines["line_number"], lines["line"]]
+                writer.write_table(pa.table(columns, schema=RECORDS))
         return path
 
     def _parse(self):

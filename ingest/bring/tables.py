@@ -17,7 +17,7 @@ from ingest.texts.lines import Block, Line
 from ingest.warehouse import UserError, in_memory, printable, quoted, some
 
 IS_DUCKDB = b"DUCK"
-RECORDS = pa.schema([("filename", pa.string()), ("record", pa.string())])
+RECORDS = pa.schema([("filename", pa.string()), ("line_number", pa.int64()), ("record", pa.string())])
 SOURCE = "source"
 MOST_COLUMNS = 1000  # a reader of CSV or Parquet has buffers for each
 BLOCK_BYTES = 1 << 20
@@ -129,8 +129,10 @@ class Tables:
             for path, called in files.items():
                 try:
                     for block in self.read(path, 0, BLOCK_BYTES):
-                        lines = [line for line in block.data.decode("utf-8").split("\n") if line.strip()]
-                        writer.write_table(pa.table([[called] * len(lines), lines], schema=RECORDS))
+                        lines = enumerate(block.data.decode("utf-8").split("\n"), block.first_line)
+                        rows = [(called, number, line) for number, line in lines if line.strip()]
+                        columns = zip(*rows, strict=True) if rows else [[]] * len(RECORDS)
+                        writer.write_table(pa.table([list(column) for column in columns], schema=RECORDS))
                 except (OSError, UnicodeError) as error:
                     why = getattr(error, "strerror", None) or "it is not UTF-8"
                     raise UserError(f"{printable(called)} cannot be read: {printable(why)}") from None

@@ -311,6 +311,9 @@ REFUSED = {
     "another filename": MAP.replace("filename", "'x.csv' as filename"),
     "a function of chance": MAP.replace("answer as", "(select uuid()) as item, answer as"),
     "the time of the import": MAP.replace("answer as", "current_timestamp as asked_at, answer as"),
+    "an age today": MAP.replace("answer as", "age(timestamp '2020-01-01') as item, answer as"),
+    "a sample of a table": MAP.replace("from source", "from source tablesample 1 rows"),
+    "a sample of all": MAP.replace("from source", "from (from source using sample 1 rows)"),
     "a NUL": MAP.replace("answer as number", "'x' || chr(0) as text"),
 }
 
