@@ -32,7 +32,8 @@
     {%- set steps = [
         ('ascii', read__as_ascii('asked_text')),
         ('scaled', read__in_the_units_scale(read__as_plain_text('ascii'), asked_unit)),
-        ('plain', read__without_other_currencies('scaled', asked_unit)),
+        ('known', read__without_foreign_currencies('scaled', asked_unit)),
+        ('plain', read__without_other_currencies('known', asked_unit)),
         ('kept', read__without_what_is_no_answer('plain')),
         ('stated', read__without_what_is_denied('kept')),
         ('outside', read__without_asides('stated')),
@@ -184,11 +185,14 @@
     {{- ' ?(?:' ~ read__chinese_units() }}|%|[$€£]))?
 {%- endmacro %}
 {% macro read__thousand() -%} k|thousand|grand|tausend|mil|mille {%- endmacro %}
-{% macro read__million() -%} m|mn|mio|millions? {%- endmacro %}
+{% macro read__lakh() -%} lakhs? {%- endmacro %}
+{% macro read__million() -%} m|mn|mio|millions?|millionen|millón|millones {%- endmacro %}
+{% macro read__crore() -%} crores? {%- endmacro %}
 {% macro read__billion() -%} b|bn|billions?|mrd|milliarden?|milliards? {%- endmacro %}
 {% macro read__trillion() -%} tn|trn|trillions? {%- endmacro %}
 {% macro read__multipliers() -%}
-    {{ read__thousand() }}|{{ read__million() }}|{{ read__billion() }}|{{ read__trillion() }}
+    {{ read__thousand() }}|{{ read__lakh() }}|{{ read__million() }}|{{ read__crore() }}|{{ read__billion() }}|
+    {{- read__trillion() }}
 {%- endmacro %}
 {% macro read__years() -%} years?|yrs?|jahr(?:en?)?|ans|años?|年 {%- endmacro %}
 {% macro read__months() -%} months?|mos?|monate?n?|mois|mes|meses {%- endmacro %}
@@ -257,7 +261,9 @@
     case
         when regexp_full_match({{ word }}, '{{ read__thousand() }}|千.*') then 1000
         when starts_with({{ word }}, '万') then 10000
+        when regexp_full_match({{ word }}, '{{ read__lakh() }}') then 1e5
         when regexp_full_match({{ word }}, '{{ read__million() }}') then 1e6
+        when regexp_full_match({{ word }}, '{{ read__crore() }}') then 1e7
         when regexp_full_match({{ word }}, '{{ read__billion() }}') then 1e9
         when regexp_full_match({{ word }}, '{{ read__trillion() }}') then 1e12
     end
@@ -405,6 +411,24 @@
         {%- endfor %}
         else ''
     end
+{%- endmacro %}
+
+
+{# `CHF 500` and `A$500` are amounts of no unit that is asked for in dollars, euros or pounds, even alone. #}
+{% macro read__without_foreign_currencies(words, unit) -%}
+    {%- set of = '(?:' ~ read__foreign_currencies() ~ ')' -%}
+    {%- set number = read__digits() ~ '(?: ?(?:' ~ read__multipliers() ~ ')\\b)?' -%}
+    {%- if unit is none -%} {{ words }} {%- else -%}
+    case
+        when regexp_matches({{ unit }}, '(?i)dollar|euro|usd|eur|gbp|[$€£]') and not regexp_matches({{ unit }}, '(?i)\b{{ of }}')
+            then regexp_replace({{ words }}, '(?i)\b{{ of }} ?{{ number }}|{{ number }} ?{{ of }}(?:[^a-z]|$)', ' ; ', 'g')
+        else {{ words }}
+    end
+    {%- endif -%}
+{%- endmacro %}
+{% macro read__foreign_currencies() -%}
+    aud|cad|nzd|hkd|sgd|chf|jpy|cny|rmb|inr|sek|nok|dkk|mxn|brl|zar|(?:au?|ca?|nz|hk|sg?|mx|r)[$]|
+    {{- '(?:australian|canadian|new zealand|hong kong|singapore) dollars?|(?:swiss )?francs?|franken|yen|yuan|rupees?' -}}
 {%- endmacro %}
 
 
@@ -581,7 +605,7 @@
 {% macro read__words_as_answer(unit, end, is_large=false) -%}
     {%- set words = '(?:' ~ read__words() ~ ')' -%}
     (?i:^|\n|(?:answer|antwort|réponse(?: finale)?|respuesta(?: final)?) is |{{ read__answer_is() }}|{{ read__label_is() }}|
-    {{- read__doing() }})\s*{{ read__fillers() }}(
+    {{- read__doing() }})\s*{{ read__fillers() }}((?:{{ words }}+(?:{{ read__years() }}),? (?:(?:and|und|et|y) )?)?
     {{- words ~ '*(?:' ~ read__large_words() ~ ')(?:[ -]' ~ words ~ '+)?' if is_large else words ~ '+' }}{{ unit }}){{ end }}
 {%- endmacro %}
 
@@ -604,32 +628,41 @@
 {%- endmacro %}
 
 
-{# `two hundred fifteen` is 100 times what stands before `hundred` and once what stands after it; so is `二十四`. #}
+{# `two hundred fifteen` is 100 times what stands before `hundred` and once what stands after it; so is `二十四`. Years and
+   months are a number each; `thirty thirty-five` is none. #}
 {% macro read__words_as_digits(worded) -%}
-    list_transform({{ worded }}, lambda words: concat(
-        list_reduce(
-            list_transform(
-                regexp_extract_all(
-                    regexp_replace(words, 'und({{ read__german_tens() }})', ' \1'), '[a-zäöüéíóñß]+|[一二三四五六七八九十]'
+    list_transform({{ worded }}, lambda said: array_to_string(list_transform(
+        regexp_extract_all(said, '.*?\b(?:{{ read__years() }}|{{ read__months() }})\b|.+'),
+        lambda words: concat(
+            list_reduce(
+                list_transform(
+                    regexp_extract_all(
+                        regexp_replace(words, 'und({{ read__german_tens() }})', ' \1'), '[a-zäöüéíóñß]+|[一二三四五六七八九十]'
+                    ),
+                    lambda word: case word when 'hundred' then -100 when '十' then -10 else coalesce(
+                        {{ read__position('word', read__english()) }} - 1,
+                        {% for words in [read__german(), read__french(), read__spanish(), '一|二|三|四|五|六|七|八|九'] -%}
+                        {{ read__position('word', words) }},
+                        {% endfor -%}
+                        20 + {{ read__position('word', read__spanish_twenties()) }},
+                        {% for tens in [read__tens(), read__german_tens(), read__french_tens(), read__spanish_tens()] -%}
+                        10 * {{ read__position('word', tens) }} + 10,
+                        {% endfor -%}
+                        0
+                    ) end
                 ),
-                lambda word: case word when 'hundred' then -100 when '十' then -10 else coalesce(
-                    {{ read__position('word', read__english()) }} - 1,
-                    {% for words in [read__german(), read__french(), read__spanish(), '一|二|三|四|五|六|七|八|九'] -%}
-                    {{ read__position('word', words) }},
-                    {% endfor -%}
-                    20 + {{ read__position('word', read__spanish_twenties()) }},
-                    {% for tens in [read__tens(), read__german_tens(), read__french_tens(), read__spanish_tens()] -%}
-                    10 * {{ read__position('word', tens) }} + 10,
-                    {% endfor -%}
-                    0
-                ) end
+                lambda total, value: case
+                    when value < 0 then -value * greatest(total, 1)
+                    when value = 0 or total % 100 = 0 then total + value
+                    when value < 10 and total % 10 = 0 or value < 20 and total % 100 = 60 then total + value
+                    when value >= 20 and total % 100 < 10 then total + value
+                end,
+                0
             ),
-            lambda total, value: case when value < 0 then -value * greatest(total, 1) else total + value end,
-            0
-        ),
-        ' ',
-        regexp_extract(words, '\b(?:{{ read__multipliers() }}|{{ read__years() }}|{{ read__months() }})\b|年|个月')
-    ))
+            ' ',
+            regexp_extract(words, '\b(?:{{ read__multipliers() }}|{{ read__years() }}|{{ read__months() }})\b|年|个月')
+        )
+    ), ' '))
 {%- endmacro %}
 
 
