@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def start(*arguments: str, more_environment: dict | None = None, says: str = "--
     theirs, ours = os.pipe()
     with open(theirs, "rb") as stdin:
         dbt = subprocess.Popen(command, stdin=stdin, cwd=project.update(), env=environment(more_environment), **how)
-    dbt.ends_with = open(ours, "wb")  # closed with this process, and where nobody has the other one any more
+    weakref.finalize(dbt, os.close, ours)  # where nobody has the process any more; this one's end closes it too
     return dbt
 
 
