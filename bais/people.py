@@ -100,7 +100,7 @@ def _write_pages(folder):
     say(
         f"{printable(folder / PAGES)}: {len(pages):,} pages, {len(new):,} of them new; {counted.count('A'):,} "
         f"participants are in condition A and {counted.count('B'):,} in B. Put what comes back into "
-        f"{printable(folder / ANSWERS)}, then: bais import {printable(folder)} --format human-choices"
+        f"{printable(folder / ANSWERS)}, then: bais import {printable(folder)}"
     )
 
 

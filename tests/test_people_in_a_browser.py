@@ -120,7 +120,7 @@ def test_three_people_fill_in_the_study_and_their_files_import(opened, folder, c
     assert (sheet["participant"], sheet["code"]) == (PROLIFIC_IDS[0], own_of(pages[0])["code"])
     write_export(folder, *((who, "APPROVED", 600, 40, "Female") for who in PROLIFIC_IDS[:3]))
     capsys.readouterr()
-    assert main(["import", str(folder), "--format", "human-choices"]) == 0
+    assert main(["import", str(folder)]) == 0
     said = capsys.readouterr().out
     assert "6 choices of 3 participants read, 2 of them excluded: 6 new" in said
     with duckdb.connect(str(folder.parent / "data" / "w.duckdb"), read_only=True) as warehouse:

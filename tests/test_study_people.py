@@ -26,7 +26,7 @@ def test_the_lines_of_the_page_are_imported_and_its_second_participant_is_exclud
     (block,) = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
     path = tmp_path / "human-choices.csv"
     path.write_text("\n".join(line.strip() for line in block.splitlines()), encoding="utf-8")
-    assert main(["--archive", str(path), "--format", "human-choices", "--study", "my-people"]) == 0
+    assert main(["--archive", str(path), "--study", "my-people"]) == 0
     assert "4 choices of 2 participants read, 1 of them excluded: 4 new, 0 unchanged" in capsys.readouterr().out
 
 

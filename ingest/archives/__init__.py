@@ -143,6 +143,8 @@ class Archive:
     unfinished: Callable[[Path], str | None] = lambda path: None
     # whether it is a folder as a whole, known by a file directly in it, which says itself what its rows belong to
     is_folder: bool = False
+    # whether a folder is one of its own, whatever the files in it look like
+    has_folder: Callable[[Path], bool] = lambda folder: False
     # what its files are called, where names alone tell them
     file_name: re.Pattern | None = None
     # columns that the header of a file of such rows, or each of its objects, names

@@ -14,6 +14,7 @@ from ingest.land.raw import TABLES
 from ingest.land.versions import Version, refuse_version
 from ingest.people.key import KEY_FILE_VARIABLE, KEY_VARIABLE, hashed, keyed, participant_key
 from ingest.people.sheets import read_returned
+from ingest.people.study import is_people_study
 from ingest.texts.csv_text import read_csv
 from ingest.texts.files import OF_PATTERNS, STUDY_PATTERN
 from ingest.texts.lines import repeated_keys
@@ -230,6 +231,7 @@ ARCHIVE = Archive(
     name="human_choices",
     suffix=(".csv", ".jsonl"),
     header=NEEDED,
+    has_folder=is_people_study,
     names_study=True,
     tables=(TABLE,),
     expected=f"choices of people between two products: {', '.join(NEEDED)}",

@@ -30,6 +30,9 @@ def recognised(path: Path, *, is_mapped: bool = False) -> Archive:
     With a mapping it is a table, if not one that has to be read in a way of its own.
     """
     path = Path(path).resolve()
+    for archive in archives():
+        if not is_mapped and archive.has_folder(path):
+            return archive
     sizes, _, unreadable = walk(path)
     matches = _found(path, [file for file, size in sizes.items() if size])
     if is_mapped:

@@ -151,6 +151,14 @@ class Material:
         return keyed(key, f"seal\0{self.study.study}\0{code}")
 
 
+def is_people_study(folder: Path) -> bool:
+    """Whether a folder holds a study of people, well written or not: a file of that name that speaks of products."""
+    try:
+        return b"\nproducts:" in (folder / STUDY_FILE).read_bytes()
+    except OSError:
+        return False
+
+
 def read_material(path: Path) -> Material:
     """Read the file of a study and the table of products beside it, or say what is wrong with which line."""
     text = text_of(path, f"{printable(path.parent)} has no {STUDY_FILE}: name the folder of a study of people")

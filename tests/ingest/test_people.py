@@ -43,7 +43,7 @@ def study(tmp_path, monkeypatch, capsys):
 
         def land(self):
             capsys.readouterr()
-            exit_code = main(["import", str(self.folder), "--format", "human-choices"])
+            exit_code = main(["import", str(self.folder)])
             said = capsys.readouterr()
             return exit_code, said.out + said.err
 

@@ -12,6 +12,7 @@ from ingest.bring import recognition
 from ingest.bring.recognition import recognised
 from ingest.run import main
 from ingest.warehouse import UserError
+from tests.tools.people import make_study
 
 STORY = {
     "experimentId": "anchoring-prosecutor-sentencing",
@@ -62,6 +63,21 @@ def test_a_line_or_a_document_is_known_by_what_it_holds(archive, name, content, 
     assert of(archive) == form
     if form != "bais-export":
         assert of(archive / name) == form
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_choices_of_people_are_known_by_their_columns_and_a_study_of_people_by_its_file(archive, ending, monkeypatch):
+    monkeypatch.setenv("BAIS_PARTICIPANT_KEY", "k" * 32)
+    names = archive_of("human-choices").header
+    line = ",".join(names) if ending == "csv" else json.dumps(dict.fromkeys(names, "1"))
+    (archive / f"choices.{ending}").write_text(f"{line}\n")
+    assert of(archive / f"choices.{ending}") == "human-choices"
+    (archive / f"choices.{ending}").rename(archive / f"prolific.{ending}")
+    make_study(archive)
+    (archive / f"prolific.{ending}").write_text("Participant id,Status\na,APPROVED\n")
+    assert of(archive) == "human-choices"
+    (archive / "study.yaml").write_text("study: anchors\nllms: [a/b]\n")
+    assert of(archive) == "table"
 
 
 def test_a_log_of_inspect_is_known_by_its_ending_and_first_bytes(archive):
