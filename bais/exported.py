@@ -289,7 +289,8 @@ def _of_study(table, study):
     return {
         "marts.claim_checks": f"claim_id in (select claim_id from claims.published_claims where {of_study})",
         "raw.batch_checks": f"batch_id in ({batches})",
-        "raw.gate_acts": f"object_id in ({batches} union all select trial_id from raw.trials where {of_study}) "
+        "raw.gate_acts": f"object_id in ({batches} union all select trial_id from raw.trials where {of_study} "
+        f"union all select participant from raw.human_choices where {of_study}) "
         f"or (object = 'counts' and object_id = {quoted(study)})",
     }.get(table["table"], "true")
 

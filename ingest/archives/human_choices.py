@@ -9,11 +9,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.archives import Archive
+from ingest.gate.acts import exclude_participants, excluded_participants
 from ingest.land.load import land, landed_ids
 from ingest.land.raw import TABLES
 from ingest.land.versions import Version, refuse_version
 from ingest.people.key import KEY_FILE_VARIABLE, KEY_VARIABLE, hashed, keyed, participant_key
-from ingest.people.sheets import read_returned
+from ingest.people.sheets import REASONS, STATUSES, read_returned
 from ingest.people.study import is_people_study
 from ingest.texts.csv_text import read_csv
 from ingest.texts.files import OF_PATTERNS, STUDY_PATTERN
@@ -54,10 +55,15 @@ def import_choices(path: Path, version: Version, archive: Archive) -> tuple[str,
     for choice in choices:
         participant = hashed(choice["participant"], study, key)
         choice |= {"study": study, "participant": participant, "key_check": check}
-    new = _new(choices, there, study)
+    since = excluded_participants() if there else {}
+    for row in there:
+        row["excluded"] = since.get(row["participant"], row["excluded"])
+    new, changed = _new(choices, there, study)
     if new:
         rows = [{name: value for name, value in choice.items() if name != "where"} for choice in new]
         land(**{TABLE: [pa.Table.from_pylist(rows, TABLES[TABLE].schema)]})
+    if changed:
+        exclude_participants({choice["participant"]: choice["excluded"] for choice in changed.values()})
     n_people = len({choice["participant"] for choice in choices})
     n_out = len({choice["participant"] for choice in choices if choice["excluded"]})
     report = [
@@ -66,6 +72,9 @@ def import_choices(path: Path, version: Version, archive: Archive) -> tuple[str,
     ]
     if left_out:
         report.append(f"  left out, since nothing else about a person is kept: {', '.join(map(printable, left_out))}")
+    for where, choice in changed.items():
+        now = REASONS.get(choice["excluded"], "was approved on Prolific")
+        report.append(f"  {printable(where)} landed otherwise before; since then its participant {now}")
     return "\n".join([*report, *more]), 0
 
 
@@ -200,18 +209,23 @@ def _number(text, name):
 
 
 def _new(choices, there, study):
-    """Return the choices that are not there yet; refuse those that contradict what was landed before."""
+    """Return the choices that are not there yet and, by where it stands, one of each participant of whom Prolific says
+    something else since; refuse those that contradict what was landed before.
+    """
     compared = [column for column in KNOWN if column not in ("participant", "pair")]
     landed = {(row["participant"], row["pair"]): row for row in there}
     condition_of = {row["participant"]: row["condition"] for row in there}
     of_pair = {frozenset(row["pair"].split("|")): (row["pair"], row["product"], row["target"]) for row in there}
-    new = []
+    new, changed = [], {}
     for choice in choices:
         before = landed.get((choice["participant"], choice["pair"]))
         told = of_pair.get(frozenset(choice["pair"].split("|")))
         problem = None
         if before:
-            if differing := [column for column in compared if before[column] != choice[column]]:
+            differing = [column for column in compared if before[column] != choice[column]]
+            if differing == ["excluded"] and {before["excluded"], choice["excluded"]} <= {*STATUSES.values()}:
+                changed.setdefault(choice["participant"], choice)
+            elif differing:
                 problem = f"{differing[0]} of this choice was another when study {study} was imported before"
         elif told and told != (choice["pair"], choice["product"], choice["target"]):
             problem = (
@@ -224,7 +238,7 @@ def _new(choices, there, study):
             raise UserError(f"{printable(choice['where'])}: {problem}; nothing was landed")
         if not before:
             new.append(choice)
-    return new
+    return new, {choice["where"]: choice for choice in changed.values()}
 
 
 ARCHIVE = Archive(

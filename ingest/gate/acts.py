@@ -113,6 +113,27 @@ def decide_of_counts(act: str, study: str, why: str, who: str | None = None) -> 
     return n_rows
 
 
+def excluded_participants() -> dict[str, str | None]:
+    """Return the reasons of the participants of whom something else was said after their choices had landed."""
+    prepare_raw(warehouse_path())
+    with contextlib.closing(connect()) as warehouse:
+        return dict(warehouse.sql(query_of("stg_excluded_participants")).fetchall())
+
+
+def exclude_participants(reasons: dict[str, str | None]) -> None:
+    """Leave participants out for a reason, or have those without one count again."""
+    who, _ = _signed(None, "Prolific")
+    named = {"participant": pa.array(reasons, pa.string()), "reason": pa.array(reasons.values(), pa.string())}
+    with raw_transaction(warehouse_path()) as warehouse:
+        warehouse.register("named", pa.table(named))
+        _keep(
+            warehouse,
+            "select 'participant' as object, participant as object_id, coalesce(reason, 'approved') as why, "
+            "if(reason is null, 'count', 'leave_out') as act from named",
+            who=who,
+        )  # fmt: skip
+
+
 def leave_out(study: str, because: dict[str, str], who: str | None = None) -> tuple[int, int]:
     """Leave those trials of a study out of what is decided that it asks no more, each with its reason, and no others.
 

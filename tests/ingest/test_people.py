@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bais.main import main
+from ingest.land.models import query_of
 from ingest.people.study import Material, Pair, PeopleStudy, read_material
 from tests.tools.people import (
     EXPORT_HEADER,
@@ -201,6 +202,32 @@ def test_what_waits_for_review_lands_after_it_and_what_comes_later_is_added(stud
     exit_code, said = study.land()
     assert (exit_code, "8 choices of 4 participants read, 1 of them excluded: 4 new, 4 unchanged" in said) == (0, True)
     assert "answers/sheet-4.json does not count: failed the quiz" in said
+
+
+def test_a_submission_that_is_rejected_or_approved_after_landing_counts_as_prolific_says_and_the_rest_lands(
+    study, golden
+):
+    sheets = [sheet_of(page, who) for page, who in zip(study.pages, PROLIFIC_IDS, strict=False)]
+
+    def land_with(*statuses, n=3):
+        rows = [(who, status, 60, 30, "Male") for who, status in zip(PROLIFIC_IDS, statuses, strict=False)]
+        study.give(*sheets[:n], rows=rows)
+        exit_code, said = study.land()
+        assert exit_code == 0
+        with duckdb.connect(str(study.warehouse), read_only=True) as warehouse:
+            counted = f"select excluded, count(*) from ({query_of('stg_human_choices')}) group by all"
+            return said, dict(warehouse.sql(counted).fetchall())
+
+    assert land_with("APPROVED", "APPROVED", "REJECTED")[1] == {None: 4, "rejected": 2}
+    said, counted = land_with("REJECTED", "RETURNED", "APPROVED", "APPROVED", n=4)
+    assert counted == {"rejected": 2, "returned": 2, None: 4}
+    golden(said)
+    again, counted = land_with("REJECTED", "RETURNED", "APPROVED", "APPROVED", n=4)
+    assert (counted, "landed otherwise" in again) == ({"rejected": 2, "returned": 2, None: 4}, False)
+    assert land_with("APPROVED", "REJECTED", "APPROVED", "APPROVED", n=4)[1] == {"rejected": 2, None: 6}
+    sheets[0] = sheet_of(study.pages[0], ANNA, quiz=("shops",))
+    return_sheets(study.folder, sheets[0])
+    assert study.land()[0] == 2
 
 
 SPOILED = {
