@@ -13,7 +13,7 @@ from bais.warehouse import is_public, records
 from ingest.warehouse import UserError, printable
 
 EXAMPLE = Path(__file__).with_name("templates") / "people"
-PAGES, TASKFLOW = "pages", "taskflow.csv"
+PAGES, TASKFLOW, LAYOUT = "pages", "taskflow.csv", "qualtrics.txt"
 
 ALTERED = """
 from people.alteration_and_people
@@ -43,13 +43,16 @@ def sentences_on_people(warehouse) -> dict[str, str]:
 
 @click.command()
 @click.argument(
-    "action", metavar="ACTION", type=click.Choice(("example", "new", "bonuses")),
-    help="example: write a study to fill in; new: write a page for each participant; bonuses: print whom to pay what",
+    "action", metavar="ACTION", type=click.Choice(("example", "new", "qualtrics", "bonuses")),
+    help="example: write a study to fill in; new: write a page for each participant; qualtrics: write it for Qualtrics "
+    "instead; bonuses: print whom to pay what",
 )  # fmt: skip
 @click.argument("folder", metavar="FOLDER", type=PATH, help="the folder of the study, with study.yaml")
 def people(action: str, folder: Path) -> None:
-    """Write an example to fill in, write one page for each participant, or print whom to pay how large a bonus."""
-    {"example": _write_example, "new": _write_pages, "bonuses": _print_bonuses}[action](folder)
+    """Write an example to fill in, its pages or its layout for Qualtrics, or print whom to pay how large a bonus."""
+    {"example": _write_example, "new": _write_pages, "qualtrics": _write_layout, "bonuses": _print_bonuses}[action](
+        folder
+    )
 
 
 def _write_example(folder):
@@ -68,7 +71,7 @@ def _write_pages(folder):
     """Write the page of each participant that is not there yet; a page of other texts is left, and refused."""
     from analysis.report.participant import participant_page
     from ingest.people.key import participant_key
-    from ingest.people.sheets import ANSWERS, EXPORTS, FORM
+    from ingest.people.sheets import ANSWERS, FORM
     from ingest.people.study import STUDY_FILE, read_material
 
     material = read_material(folder / STUDY_FILE)
@@ -86,10 +89,8 @@ def _write_pages(folder):
             f"move {printable(folder / PAGES)} away, or work in a new folder; nothing was written"
         )
     with writing(folder):
-        for name in (PAGES, ANSWERS):
-            (folder / name).mkdir(exist_ok=True)
-        if not (ignored := folder / ".gitignore").exists():  # what names people or seals their answers is not for git
-            ignored.write_text("\n".join((PAGES, TASKFLOW, ANSWERS, EXPORTS, "bonuses*.csv", "")), encoding="utf-8")
+        _make_ready(folder)
+        (folder / PAGES).mkdir(exist_ok=True)
         if study.address:  # as Prolific's Taskflow takes it: where each page lies, and how many are to see it
             rows = [f"{study.address.rstrip('/')}/{path.name},1\n" for path in pages]
             (folder / TASKFLOW).write_text("".join(rows), encoding="utf-8")
@@ -101,6 +102,32 @@ def _write_pages(folder):
         f"{printable(folder / PAGES)}: {len(pages):,} pages, {len(new):,} of them new; {counted.count('A'):,} "
         f"participants are in condition A and {counted.count('B'):,} in B. Put what comes back into "
         f"{printable(folder / ANSWERS)}, then: bais import {printable(folder)}"
+    )
+
+
+def _make_ready(folder):
+    """Make room for what comes back; what names people or seals their answers is not for git."""
+    from ingest.people.sheets import ANSWERS, EXPORTS
+
+    (folder / ANSWERS).mkdir(exist_ok=True)
+    if not (ignored := folder / ".gitignore").exists():
+        ignored.write_text("\n".join((PAGES, TASKFLOW, ANSWERS, EXPORTS, "bonuses*.csv", "")), encoding="utf-8")
+
+
+def _write_layout(folder):
+    """Write a study as Qualtrics imports it, in the place of an earlier layout."""
+    from ingest.people.qualtrics import layout
+    from ingest.people.sheets import ANSWERS
+    from ingest.people.study import STUDY_FILE, read_material
+
+    text = layout(read_material(folder / STUDY_FILE))
+    with writing(folder):
+        _make_ready(folder)
+        (folder / LAYOUT).write_text(text, encoding="utf-8")
+    say(
+        f"{printable(folder / LAYOUT)}: import it in Qualtrics, with the blocks of both conditions below a Randomizer "
+        f"that shows one. Put Qualtrics' export, as CSV with choice text, into {printable(folder / ANSWERS)}, "
+        f"then: bais import {printable(folder)}"
     )
 
 

@@ -36,7 +36,7 @@ def test_the_commands_of_the_page_lead_from_the_example_to_choices_and_bonuses(t
     ]
     assert [words[:2] for words in commands[-3:]] == [["bais", "build"], ["bais", "headlines"], ["bais", "report"]]
     assert {tuple(words[1:3]) for words in commands[:-3]} == {
-        ("people", "example"), ("people", "new"), ("import", "shop"), ("people", "bonuses"),
+        ("people", "example"), ("people", "new"), ("people", "qualtrics"), ("import", "shop"), ("people", "bonuses"),
     }  # fmt: skip
     folder, said = tmp_path / "shop", {}
     for _, *words in commands[:-3]:

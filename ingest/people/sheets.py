@@ -1,4 +1,4 @@
-"""What comes back of a study of people: sealed sheets of answers, and the export of Prolific; and who gets a bonus."""
+"""What comes back of a study of people: sheets or Qualtrics' export, and Prolific's export; who gets a bonus."""
 
 import hmac
 import json
@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from ingest.people.key import KEY_FILE_VARIABLE, KEY_VARIABLE, keyed, participant_key
+from ingest.people.qualtrics import read_responses
 from ingest.people.study import STUDY_FILE, Material, read_material
 from ingest.texts.csv_text import header_of, read_csv
 from ingest.texts.files import Part, found_wrong
@@ -50,16 +51,22 @@ class Choice(Part):
     pays: str | None
 
 
-class Sheet(Part):
+class Answers(Part):
+    """What a participant answered; a page, unlike Qualtrics, says it by what is there."""
+
+    quiz: list[str]
+    checks: list[Check]
+    choices: list[Choice]
+    is_finished: bool = True
+
+
+class Sheet(Answers):
     """What a page saves of the answers of its participant."""
 
     form: Literal[FORM]
     study: str
     material: str
     code: str
-    quiz: list[str]
-    checks: list[Check]
-    choices: list[Choice]
     participant: str | None
     seal: str
 
@@ -74,6 +81,7 @@ class Returned:
     waiting: dict = field(default_factory=dict)  # by sheet whose submission nobody has reviewed, the reason or None
     people: list = field(default_factory=list)  # the rows of Prolific's export on those who count
     n_without_sheet: int = 0
+    left_out: dict = field(default_factory=dict)  # by line of an export, why it is no answer of a participant
 
     def report(self) -> list[str]:
         """Say who was excluded and, in sums that lead to nobody, who took part."""
@@ -81,6 +89,7 @@ class Returned:
         for name, reason in self.waiting.items():
             found = "passed quiz and checks" if reason is None else REASONS[reason]
             lines.append(f"  {printable(name)} lands when you have reviewed its submission on Prolific: {found}")
+        lines += [f"  {printable(name)} is left out: {printable(why)}" for name, why in self.left_out.items()]
         if self.n_without_sheet:
             lines.append(f"  {self.n_without_sheet:,} of Prolific's submissions without a sheet of answers")
         sexes = Counter(row[SEX] or "not said" for row in self.people)
@@ -110,17 +119,11 @@ class Returned:
 def read_returned(folder: Path) -> Returned:
     """Read the sheets of answers, and Prolific's export, in the folder of a study, or say which file is wrong."""
     returned = Returned(read_material(folder / STUDY_FILE))
-    paths = [path for path in sorted((folder / ANSWERS).glob("*")) if not path.name.startswith(".")]
-    if not paths:
-        raise ValueError(f"{printable(folder / ANSWERS)} holds no sheet of answers: put the returned files there")
-    key = participant_key(is_needed=True)
+    answered, returned.left_out = _answered(folder, returned.material)
     submissions = _submissions(folder) if returned.material.study.prolific else None
-    codes, seen = returned.material.codes(key), {}
-    for path in paths:
-        sheet = _sheet(path, returned.material, codes, key)
-        number, name = codes[sheet.code], f"{ANSWERS}/{path.name}"
-        participant = sheet.participant if submissions is not None else sheet.code
-        for who in {sheet.code, participant}:
+    seen = {}
+    for name, participant, number, answers in answered:
+        for who in (participant, *([answers.code] if isinstance(answers, Sheet) else ())):
             if (other := seen.setdefault(who, name)) != name:
                 raise ValueError(
                     f"{printable(other)} and {printable(name)} are of one participant: keep the one that counts, and "
@@ -130,9 +133,9 @@ def read_returned(folder: Path) -> Returned:
         if submissions is not None and (submission := submissions.pop(participant, None)) is None:
             raise ValueError(
                 f"{printable(name)}: its participant is not in Prolific's export: export again or, if the id was "
-                "mistyped, put it right in this file, where it alone is not sealed"
+                "mistyped, put it right there"
             )
-        reason = _exclusion(sheet, returned.material, submission)
+        reason = _exclusion(answers, returned.material, submission)
         if submission and submission[STATUS] == WAITING:
             returned.waiting[name] = reason
             continue
@@ -140,9 +143,36 @@ def read_returned(folder: Path) -> Returned:
             returned.excluded[name] = reason
         elif submission:
             returned.people.append(submission)
-        returned.lines += [(name, row) for row in _rows(sheet, participant, number, reason, returned.material)]
+        returned.lines += [(name, row) for row in _rows(answers, participant, number, reason, returned.material)]
     returned.n_without_sheet = len(submissions or ())
     return returned
+
+
+def _answered(folder, material):
+    """Return of each participant where the answers stand, who it is, the number of the order shown, and the answers;
+    and which lines of Qualtrics' export are no answers of participants.
+    """
+    paths = [path for path in sorted((folder / ANSWERS).glob("*")) if not path.name.startswith(".")]
+    if not paths:
+        raise ValueError(f"{printable(folder / ANSWERS)} holds no sheet of answers: put the returned files there")
+    if exports := [path for path in paths if path.suffix.lower() == ".csv"]:
+        if len(paths) > 1:
+            raise ValueError(
+                f"{printable(folder / ANSWERS)} holds {printable(exports[0].name)} and other files: keep Qualtrics' "
+                "newest export alone there, or sheets of answers alone"
+            )
+        responses, left_out = read_responses(exports[0], printable(f"{ANSWERS}/{exports[0].name}"), material)
+        return [
+            (response.where, response.participant, response.number, Answers.model_validate(response.answers))
+            for response in responses
+        ], left_out
+    key = participant_key(is_needed=True)
+    codes, answered = material.codes(key), []
+    for path in paths:
+        sheet = _sheet(path, material, codes, key)
+        participant = sheet.participant if material.study.prolific else sheet.code
+        answered.append((f"{ANSWERS}/{path.name}", participant, codes[sheet.code], sheet))
+    return answered, {}
 
 
 def _sheet(path, material, codes, key):
@@ -181,24 +211,24 @@ def _sheet(path, material, codes, key):
     return sheet
 
 
-def _exclusion(sheet, material, submission):
+def _exclusion(answers, material, submission):
     """Return why a participant does not count, or None."""
     study = material.study
-    checks = {check.check: check.answer for check in sheet.checks}
-    has_paid = [choice for choice in sheet.choices if choice.pays is not None]
+    checks = {check.check: check.answer for check in answers.checks}
+    has_paid = [choice for choice in answers.choices if choice.pays is not None]
     wanted = [len(study.quiz), len(study.attention), len(material.pairs)]
-    if [len(sheet.quiz), len(checks), len(has_paid)] != wanted:
+    if not answers.is_finished or [len(answers.quiz), len(checks), len(has_paid)] != wanted:
         return "unfinished"
-    if sheet.quiz != [question.right for question in study.quiz]:
+    if answers.quiz != [question.right for question in study.quiz]:
         return "quiz"
     if any(checks.get(i) != question.right for i, question in enumerate(study.attention)):
         return "attention"
     return STATUSES[submission[STATUS]] if submission else None
 
 
-def _rows(sheet, participant, number, reason, material):
+def _rows(answers, participant, number, reason, material):
     """Yield the choices of a participant as a file of choices has them, also those that were not made."""
-    choices = {choice.pair: choice for choice in sheet.choices}
+    choices = {choice.pair: choice for choice in answers.choices}
     for place, pair in enumerate(material.pairs):
         choice = choices.get(place)
         chosen = choice.chosen if choice else None

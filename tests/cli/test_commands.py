@@ -59,7 +59,7 @@ COMMANDS = {
         "--max-cost": "amount",
     },
     "people": {
-        "ACTION": "example|new|bonuses, required",
+        "ACTION": "example|new|qualtrics|bonuses, required",
         "FOLDER": "path, required",
     },
     "run": {

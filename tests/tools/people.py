@@ -1,7 +1,9 @@
 """A study of people with two pairs, and sheets of answers as participants return them."""
 
+import csv
 import hashlib
 import hmac
+import html
 import json
 import re
 from pathlib import Path
@@ -67,6 +69,46 @@ def return_sheets(folder, *sheets):
     """Put sheets into the folder of a study."""
     for number, sheet in enumerate(sheets, 1):
         (folder / "answers" / f"sheet-{number}.json").write_text(json.dumps(sheet, indent=1), encoding="utf-8")
+
+
+def layout_of(folder):
+    """Return the questions of a layout as Qualtrics shows them: by name the text and the choices."""
+    assert main(["people", "qualtrics", str(folder)]) == 0
+    asked = {}
+    for part in (folder / "qualtrics.txt").read_text(encoding="utf-8").split("[[Question:")[1:]:
+        kind, name, text = re.match(
+            r"(\S+)\]\]\n\[\[ID:(\w+)\]\]\n(.*?)\n(?=\[\[Choices|\n|$)", part, re.DOTALL
+        ).groups()
+        choices = re.search(r"\[\[Choices\]\]\n(.*?)\n\n", part, re.DOTALL)
+        if kind != "DB":
+            asked[name] = [
+                html.unescape(re.sub("<br>", " ", one)) for one in (text, *(choices[1].split("\n") if choices else ()))
+            ]
+    return {name: (text, choices) for name, (text, *choices) in asked.items()}
+
+
+def response_to(asked, condition, who, finished="True", status="IP Address", **said):
+    """Return a response in Qualtrics: first choices, payments of 25, quiz and check passed, but for what is `said`."""
+    usual = {"quiz_1": "products", f"{condition}_check_1": "never"}
+    row = {"StartDate": "2026-01-01 10:00:00", "Status": status, "IPAddress": "192.0.2.7", "Finished": finished}
+    row |= {"ResponseId": f"R_{who}{status[0]}", "RecipientEmail": "ada@example.org", "PROLIFIC_PID": who}
+    for name, (_, choices) in asked.items():
+        if name[0] not in "AB" or name[0] == condition:
+            row[name] = usual.get(name, choices[0] if choices else "25")
+    return row | said
+
+
+def write_responses(folder, asked, *rows, texts=None, rename=None):
+    """Write an export of Qualtrics as it comes: names, questions, ImportIds, and a line for each response."""
+    columns = ["StartDate", "Status", "IPAddress", "Finished", "ResponseId", "RecipientEmail", *asked, "PROLIFIC_PID"]
+    said = {name: text for name, (text, _) in asked.items()} | (texts or {})
+    with open(folder / "answers" / "Lamps_January 1, 2026_10.00.csv", "w", encoding="utf-8-sig", newline="") as file:
+        write = csv.writer(file).writerow
+        write([(rename or {}).get(column, column) for column in columns])
+        write([said.get(column, column) for column in columns])
+        write([json.dumps({"ImportId": column}) for column in columns])
+        for row in rows:
+            write([row.get(column, "") for column in columns])
 
 
 def write_export(folder, *rows, header=EXPORT_HEADER):

@@ -1,0 +1,196 @@
+"""A study of people as Qualtrics imports it, and its export of responses read back: what lands and what is refused."""
+
+import duckdb
+import pytest
+
+from bais.main import main
+from ingest.people.study import read_material
+from tests.tools.people import (
+    PRODUCTS,
+    PROLIFIC_IDS,
+    STUDY,
+    layout_of,
+    make_study,
+    response_to,
+    return_sheets,
+    sheet_of,
+    write_export,
+    write_responses,
+)
+
+ANNA, BEN, CARA, DAN = PROLIFIC_IDS[:4]
+CHOICES = (
+    "select participant, pair, format, condition, chosen, price, willingness_to_pay, excluded from raw.human_choices"
+)
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch, capsys):
+    """A folder with a study and its layout; how to give what came back of Qualtrics, and how to import it."""
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "data" / "w.duckdb"))
+    monkeypatch.setenv("BAIS_PARTICIPANT_KEY", "a key of people that is long enough")
+
+    class Study:
+        folder = tmp_path / "lamps"
+        warehouse = tmp_path / "data" / "w.duckdb"
+        pages = make_study(folder)
+        asked = layout_of(folder)
+
+        def give(self, *rows, **how):
+            write_responses(self.folder, self.asked, *rows, **how)
+            write_export(self.folder, *((who, "APPROVED", 60, 30, "Male") for who in PROLIFIC_IDS[:4]))
+
+        def land(self):
+            capsys.readouterr()
+            exit_code = main(["import", str(self.folder)])
+            said = capsys.readouterr()
+            return exit_code, said.out + said.err
+
+        def response(self, condition, who, **how):
+            return response_to(self.asked, condition, who, **how)
+
+    return Study()
+
+
+def landed(path):
+    with duckdb.connect(str(path), read_only=True) as warehouse:
+        return warehouse.sql(f"{CHOICES} order by all").fetchall()
+
+
+def test_the_layout_is_the_golden_one(study, golden):
+    golden((study.folder / "qualtrics.txt").read_text(encoding="utf-8"))
+
+
+def test_a_block_for_each_condition_asks_each_pair_in_the_format_of_its_condition(study):
+    material = read_material(study.folder / "study.yaml")
+    assert [name for name in study.asked if name[1] != "_"] == ["consent", "quiz_1"]
+    for number in (1, 2):
+        condition = material.condition(number)
+        for place, pair in enumerate(material.pairs):
+            text, choices = study.asked[f"{condition}_pair_{place + 1}"]
+            assert set(choices) == {pair.target, pair.other}
+            form, other = sorted(["summary", "original"], key=lambda form: form != material.format(place, number))
+            assert getattr(pair, f"target_{form}") in text
+            assert getattr(pair, f"target_{other}") not in text
+            paid = study.asked[f"{condition}_pays_{place + 1}"][0]
+            assert f"If you chose {pair.target}: {pair.other} costs ${pair.other_price:.2f}." in paid
+            assert f"If you chose {pair.other}: {pair.target} costs ${pair.target_price:.2f}." in paid
+
+
+def test_what_looks_like_a_command_of_qualtrics_is_text_there_and_meets_its_export_again(study):
+    odd = "[[PageBreak]] & <b>${q://QID1}</b> costs $3"
+    make_study(
+        study.folder.with_name("odd"),
+        STUDY.replace("consent: We", f"consent: '{odd}. We").replace("choose.\ni", "choose.'\ni"),
+    )
+    study.folder = study.folder.with_name("odd")
+    study.asked = layout_of(study.folder)
+    text = (study.folder / "qualtrics.txt").read_text(encoding="utf-8")
+    assert "${" not in text
+    assert text.count("[[PageBreak]]") == text.count("\n[[PageBreak]]\n")
+    assert odd in study.asked["consent"][0]
+    study.give(study.response("A", ANNA), study.response("B", BEN))
+    assert "4 new" in study.land()[1]
+
+
+def test_responses_land_as_sheets_do_and_say_of_nobody_who_it_is(study, golden):
+    rows = [
+        study.response("A", ANNA),
+        study.response("B", BEN, B_pays_1=" $30.50 ", B_pair_1="Brite"),
+        study.response("A", CARA, quiz_1="shops"),
+        study.response("B", DAN, finished="False"),
+        study.response("A", "", status="Survey Preview"),
+        study.response("", "", finished="False"),
+        study.response("", "", finished="False", consent="", quiz_1=""),
+    ]
+    study.give(*rows)
+    exit_code, said = study.land()
+    assert exit_code == 0
+    golden(said)
+    assert "0 new, 8 unchanged" in study.land()[1]
+    of_people = {row[0] for row in landed(study.warehouse)}
+    by_person = [{row[1:] for row in landed(study.warehouse) if row[0] == who} for who in of_people]
+    material = read_material(study.folder / "study.yaml")
+    number = {material.condition(number): number for number in (1, 2)}
+    formats = {(c, place): material.format(place, number[c]) for c in "AB" for place in (0, 1)}
+    first = study.asked["A_pair_2"][1][0]
+    assert {("Lumo|Brite", formats["B", 0], "B", "Brite", 22, 30.5, None)} <= next(
+        of for of in by_person if any(row[4] == 22 and row[5] == 30.5 for row in of)
+    )
+    assert any(
+        ("Kett|Pott", formats["A", 1], "A", first, 30 if first == "Kett" else 31, 25, None) in of for of in by_person
+    )
+    held = [path.read_bytes() for path in study.warehouse.parent.rglob("*") if path.is_file()]
+    for secret in (*PROLIFIC_IDS[:4], "ada@example", "192.0.2.7", "R_aaa"):
+        assert not any(secret.encode() in content for content in held)
+
+
+def test_a_participant_has_the_same_name_as_on_a_sheet(study, tmp_path, monkeypatch):
+    material = read_material(study.folder / "study.yaml")
+    number = 1 if material.condition(1) == "A" else 2
+    chosen = tuple(study.asked[f"A_pair_{place}"][1][0] for place in (1, 2))
+    return_sheets(study.folder, sheet_of(study.pages[number - 1], ANNA, chosen, ("25", "25")),
+                  sheet_of(study.pages[2 - number], BEN))  # fmt: skip
+    write_export(study.folder, *((who, "APPROVED", 60, 30, "Male") for who in PROLIFIC_IDS[:4]))
+    assert study.land()[0] == 0
+    by_sheets = landed(study.warehouse)
+    for sheet in (study.folder / "answers").glob("*.json"):
+        sheet.unlink()
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "data" / "other.duckdb"))
+    study.give(study.response("A", ANNA), study.response("B", BEN))
+    assert study.land()[0] == 0
+    by_qualtrics = landed(tmp_path / "data" / "other.duckdb")
+    assert [row for row in by_sheets if row[3] == "A"] == [row for row in by_qualtrics if row[3] == "A"] != []
+
+
+def test_without_prolific_a_participant_is_the_response(study):
+    make_study(study.folder.with_name("alone"), STUDY.replace("prolific: true", "prolific: false"))
+    study.folder = study.folder.with_name("alone")
+    study.asked = layout_of(study.folder)
+    assert "PROLIFIC_PID" not in (study.folder / "qualtrics.txt").read_text()
+    write_responses(study.folder, study.asked, study.response("A", "a"), study.response("B", "b"))
+    assert "4 choices of 2 participants read, 0 of them excluded: 4 new" in study.land()[1]
+
+
+SPOILED = {
+    "a column renamed": {"rename": {"A_pair_1": "A_pair_one"}},
+    "no column of Prolific": {"rename": {"PROLIFIC_PID": "PID"}},
+    "an edited consent": {"texts": {"consent": "We ask you to choose, and keep your name."}},
+    "an edited text": {"texts": {"B_pair_1": "Which headlamp?"}},
+    "a participant twice": {"more": [("B", ANNA, {})]},
+    "both conditions": {"more": [("A", CARA, {"B_pair_1": "Lumo"})]},
+    "a participant without an id": {"more": [("B", "", {})]},
+    "nobody of Prolific's export": {"more": [("B", f"{DAN[:-1]}0", {})]},
+    "numbers in the place of text": {"more": [("B", CARA, {"finished": "1", "status": "0"})]},
+    "a number in the place of a choice": {"more": [("B", CARA, {"B_pair_1": "2"})]},
+    "a payment that is none": {"more": [("B", CARA, {"B_pays_1": "much"})]},
+}
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_what_cannot_be_right_is_one_sentence_and_nothing_lands(study, name, golden):
+    how = dict(SPOILED[name])
+    more = [study.response(condition, who, **said) for condition, who, said in how.pop("more", ())]
+    study.give(study.response("A", ANNA), study.response("B", BEN), *more, **how)
+    exit_code, said = study.land()
+    assert exit_code == 2
+    golden(said, "nothing was landed")
+    assert not any(who in said for who in PROLIFIC_IDS)
+    assert not study.warehouse.exists()
+
+
+def test_an_export_without_its_three_lines_one_without_responses_and_one_beside_sheets_are_refused(study, golden):
+    study.give(study.response("A", ANNA), study.response("B", BEN))
+    (path,) = (study.folder / "answers").glob("*.csv")
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[:1] + lines[3:]), encoding="utf-8")
+    golden(study.land()[1], "answers/")
+    study.give()
+    golden(study.land()[1], "answers/")
+    return_sheets(study.folder, sheet_of(study.pages[0], ANNA))
+    golden(study.land()[1].replace(str(study.folder), "lamps"))
+    (study.folder / "products.csv").write_text(PRODUCTS.replace("31,30", "29,30"))
+    (study.folder / "answers" / "sheet-1.json").unlink()
+    study.give(study.response("A", ANNA), study.response("B", BEN))
+    golden(study.land()[1], "answers/")
+    assert not study.warehouse.exists()
