@@ -160,7 +160,7 @@ def _refuse_columns(header, needed, name):
 
 def _response(row, where, who, questions, material):
     """Return what a line says, or why it is no answer of a participant."""
-    if row[FINISHED] not in IS_FINISHED or (row[STATUS] or "").isdigit():
+    if row[FINISHED] not in IS_FINISHED or not row[STATUS] or row[STATUS].isdigit():
         raise ValueError(f"{FINISHED} should be True or False, and {STATUS} a text: export choice text and no numbers")
     if row[STATUS] not in OF_PARTICIPANTS:
         return f"a response of the kind {row[STATUS]}, and of no participant"
