@@ -164,7 +164,7 @@ def _response(row, where, who, questions, material):
         raise ValueError(f"{FINISHED} should be True or False, and {STATUS} a text: export choice text and no numbers")
     if row[STATUS] not in OF_PARTICIPANTS:
         return f"a response of the kind {row[STATUS]}, and of no participant"
-    said = {name: _answer(row[name], asked) for name, asked in questions.items() if row[name]}
+    said = {name: _answer(row[name], asked) for name, asked in questions.items() if (row[name] or "").strip()}
     if CONSENT not in said:
         return "nobody agreed to take part"
     shown = {questions[name].condition for name in said} - {None}
@@ -176,7 +176,7 @@ def _response(row, where, who, questions, material):
         raise ValueError(f"{who} is empty: write the id there, or take the line out")
     answers = {"quiz": [], "checks": [], "choices": [], "is_finished": IS_FINISHED[row[FINISHED]]}
     pays = {
-        questions[name].place: text.removeprefix(material.study.currency).strip()
+        questions[name].place: text.removeprefix(material.study.currency).strip() or None
         for name, text in said.items()
         if questions[name].kind == "pays"
     }
@@ -195,7 +195,7 @@ def _response(row, where, who, questions, material):
 def _answer(text, asked):
     """Return the choice that a text is, however its blanks came through, or what was written."""
     if not asked.choices:
-        return text.strip() or None
+        return text.strip()
     known = {_folded(choice): choice for choice in asked.choices}
     if (folded := _folded(text)) not in known:
         raise ValueError(f"{asked.name} is {printable(text)}, which is none of its choices: export choice text")
