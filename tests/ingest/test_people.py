@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bais.main import main
 from ingest.land.models import query_of
 from ingest.people.study import Material, Pair, PeopleStudy, read_material
+from tests.tools.contracts import make_tables
 from tests.tools.people import (
     EXPORT_HEADER,
     PRODUCTS,
@@ -228,6 +229,22 @@ def test_a_submission_that_is_rejected_or_approved_after_landing_counts_as_proli
     sheets[0] = sheet_of(study.pages[0], ANNA, quiz=("shops",))
     return_sheets(study.folder, sheets[0])
     assert study.land()[0] == 2
+
+
+def test_an_export_of_a_study_of_people_takes_along_who_was_rejected_after_landing(study, tmp_path, monkeypatch):
+    sheets = [sheet_of(page, who) for page, who in zip(study.pages[:2], PROLIFIC_IDS, strict=False)]
+    study.give(*sheets)
+    assert study.land()[0] == 0
+    study.give(*sheets, rows=[(ANNA, "REJECTED", 60, 30, "Male"), ROWS[1]])
+    assert study.land()[0] == 0
+    with duckdb.connect(str(study.warehouse)) as warehouse:
+        make_tables(warehouse, "marts.trials")
+    assert main(["export", str(tmp_path / "out"), "--study", "lamps"]) == 0
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "back.duckdb"))
+    assert main(["import", str(tmp_path / "out")]) == 0
+    with duckdb.connect(str(tmp_path / "back.duckdb"), read_only=True) as warehouse:
+        counted = f"select excluded, count(*) from ({query_of('stg_human_choices')}) group by all"
+        assert dict(warehouse.sql(counted).fetchall()) == {"rejected": 2, None: 2}
 
 
 SPOILED = {
