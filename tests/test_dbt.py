@@ -45,6 +45,7 @@ def test_the_selector_light_leaves_out_inference_and_what_needs_it(new_warehouse
     assert left_out == (inference | ledger) - without_statistics
 
 
+@pytest.mark.slow("dbt started anew")
 def test_each_model_is_made_once_by_spark_or_by_duckdb(new_warehouse):
     listing = ("--quiet", "ls", "--resource-type", "model", "--output", "name")
     parts = [new_warehouse.dbt(*listing, "--selector", name).split() for name in (BEFORE, SELECTOR, AFTER)]

@@ -485,6 +485,7 @@ def test_what_document_b_prints_follows_from_what_else_it_prints(recorded):
 MORE = pytest.mark.slow("dbt makes the claims once more")
 
 
+@pytest.mark.slow("the ledger held against a warehouse again and again")
 @pytest.mark.parametrize(
     ("changed", "printed", "flips"),
     [

@@ -67,6 +67,7 @@ class Machine:
         return self.run(sys.executable, "-m", "bais", *words)
 
 
+@pytest.mark.slow("builds a wheel and an environment")
 def test_packages_come_from_the_wheel_and_without_a_folder_nothing_is_kept(installed, tmp_path):
     machine = Machine(installed, tmp_path)
     places = "import analysis.tables as a, ingest.warehouse as i; print(a.SHIPPED, i.ROOT, i.IS_CHECKOUT)"

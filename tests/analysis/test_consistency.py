@@ -373,6 +373,7 @@ def is_about(finding, error):
     return finding.place == place and (not names or names & set(finding.about))
 
 
+@pytest.mark.slow("counts on thousands of answers")
 def test_of_120_errors_in_20_made_up_papers_at_most_1_is_missed_and_none_is_made_up_in_200():
     missed, made_up = [], []
     for seed in range(200):

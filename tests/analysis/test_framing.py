@@ -74,6 +74,7 @@ def test_how_many_identity_pairs_there_are_decides_and_not_what_they_say(accurac
     assert judging_of(few).reason == "too_few_identity_pairs"
 
 
+@pytest.mark.slow("counts on thousands of answers")
 def test_a_true_share_comes_out_on_average_and_within_its_interval():
     mean, held, n_corrected = judge_coverage.shares(300, 0.95, np.random.default_rng(3), n_datasets=120)
     assert mean == pytest.approx(0.3, abs=0.015)  # a test of what texts say lets a quarter through

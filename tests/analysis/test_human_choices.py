@@ -62,6 +62,7 @@ def test_stars_are_those_of_document_c(p_value, marks):
     assert stars(None) == ""
 
 
+@pytest.mark.slow("counts on thousands of answers")
 def test_in_a_small_coverage_study_both_intervals_hold_the_truth_about_as_often_as_they_say():
     found = coverage(12, seed=3)
     assert all(share >= 75 for share, _ in found.values())

@@ -172,6 +172,7 @@ def test_the_mean_over_llms_is_that_of_the_sums_over_a_wide_grid():
     assert found.means.mean(axis=0) == pytest.approx(np.average(means, axis=0, weights=weights), abs=0.1)
 
 
+@pytest.mark.slow("an integral by hand on a grid")
 @pytest.mark.parametrize("vendors", [[0, 1, 2, 3, 4], [0, 1, 2, 1, 0]])
 def test_the_log_score_is_the_density_of_an_llm_given_those_of_other_vendors(vendors):
     gains, covariances = data_set(6, 5, 2)

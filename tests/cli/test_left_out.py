@@ -75,6 +75,7 @@ def test_what_is_put_back_counts_again(collect, golden):
     assert ask("int_trials_directed", "llm, count(*)") == N_OF_ONE
 
 
+@pytest.mark.slow("audits again and again")
 def test_a_smaller_minimum_leaves_out_what_is_beyond_it(collect, golden):
     collect()
     golden(collect(minimum=2), "6 answers were given")

@@ -62,6 +62,7 @@ def test_a_range_that_is_corrected_is_applied_and_audited_though_nothing_is_aske
     assert ask("select n_trials from warehouse.raw.batches order by ordinal") == [(12,), (0,), (0,)]
 
 
+@pytest.mark.slow("asks, changes and audits again and again")
 def test_nothing_is_unpublished_by_a_correction_without_being_said(asked, golden):
     assert asked("collect")[0] == 0
     code, said = asked("collect", "valid_max: 33")
@@ -102,6 +103,7 @@ def test_what_was_audited_with_what_holds_is_not_audited_again(asked):
     assert ask("select count(*) from warehouse.raw.batches") == [(2,)]
 
 
+@pytest.mark.slow("asks, changes and audits again and again")
 def test_the_plan_says_how_many_answers_a_correction_changes(asked, golden):
     asked("collect")
     said = asked("plan", "valid_max: 33")[1]

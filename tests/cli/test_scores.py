@@ -140,6 +140,7 @@ def test_files_are_recognised_by_their_names_and_landed_line_by_line(here, golde
     ]
 
 
+@pytest.mark.slow("imports again and again")
 def test_a_second_import_adds_nothing_wherever_the_folder_lies(imported, tmp_path, golden):
     counts = "select (select count(*) from raw.attribution_scores), (select count(*) from raw.source_versions)"
     assert imported.rows(counts) == [(808, 1)]
@@ -246,6 +247,7 @@ def disagreements(here):
     }
 
 
+@pytest.mark.slow("imports again and again")
 def test_a_scoring_that_was_computed_here_is_compared_with_the_recorded_one_whose_dtype_nobody_knows(here, golden):
     scoring = scored_here(name="openai-community/gpt2")
     computed = here.rows(
@@ -281,6 +283,7 @@ def test_two_scorings_are_compared_with_each_other_where_dtype_and_words_are_the
         assert detail.endswith(" nats")
 
 
+@pytest.mark.slow("imports again and again")
 def test_a_replaced_scoring_is_compared_with_no_other(here):
     lines = lines_of("standard")
     lines[0]["LogProbFullPrompt"] -= 5
@@ -292,6 +295,7 @@ def test_a_replaced_scoring_is_compared_with_no_other(here):
     assert "scorings_disagree" not in here.run("import", others, expect=6)
 
 
+@pytest.mark.slow("imports again and again")
 def test_the_licence_of_recorded_scores_is_not_that_of_scores_which_were_computed_with_bais(here, golden):
     def said_of_the_study():
         with contextlib.closing(duckdb.connect(str(here.path), read_only=True)) as warehouse:
@@ -351,6 +355,7 @@ def test_a_changed_score_supersedes_its_scoring_and_nothing_is_deleted(imported,
     assert sorted(name.rpartition("/")[2] for name in of_replaced) == ["V0", "V1-S"]
 
 
+@pytest.mark.slow("imports again and again")
 def test_a_version_says_what_is_gone_and_the_whole_of_a_source_withdraws_it(imported, golden):
     (imported.folder / "anchoring_gpt2_results_different_anchors.csv").unlink()
     assert "nothing has changed" in imported.run("import", imported.folder)

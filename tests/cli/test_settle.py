@@ -298,6 +298,7 @@ def test_what_cannot_be_written_is_one_sentence(settling, capsys, golden):
     assert "go with --to-settle" in refused(capsys, "judicial", "--llm", "vendor/a")
 
 
+@pytest.mark.slow("analyses again and again")
 def test_llms_that_nobody_knows_have_to_be_named(settling, capsys, golden):
     definition = json.dumps(parse_study(OWN).model_dump(mode="json", exclude_none=True))
     settling("raw.batches", study="own", definition=definition, loaded_at="2026-01-01")

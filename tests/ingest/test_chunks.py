@@ -53,6 +53,7 @@ def test_the_sizes_of_blocks_and_chunks_change_nothing(make, read, folders, cont
     assert len(set(ids)) == len(ids)
 
 
+@pytest.mark.slow("imports again and again")
 def test_equal_lines_on_both_sides_of_a_chunk_end_are_trials_of_their_own(archive, make, read):
     make.file(archive / "a.jsonl", *[make.baseline()] * 7)
     make.file(archive / "b.jsonl", *[make.baseline()] * 2)

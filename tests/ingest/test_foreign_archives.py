@@ -110,6 +110,7 @@ def test_the_same_log_again_adds_nothing_and_a_grown_one_what_is_new(archive, ma
     assert query("select count(*), count(distinct trial_id) from raw.trials") == [(4, 4)]
 
 
+@pytest.mark.slow("imports again and again")
 def test_a_study_that_is_called_like_imported_trials_says_so_before_it_asks(archive, make, tmp_path, capsys):
     study = tmp_path / "study.yaml"
     study.write_text(
@@ -280,6 +281,7 @@ def test_without_an_anchor_the_direction_is_none_and_with_one_that_says_nothing_
     ]
 
 
+@pytest.mark.slow("imports again and again")
 def test_the_gate_audits_what_was_imported_like_any_batch(archive, make, query):
     variables = {"vignette": "analyst", "technique": "no_technique", "direction": "none"} | ANALYST
     path = make.file(archive / "r.jsonl", *[result(100 + i, vars=variables) for i in range(20)], result(5000))

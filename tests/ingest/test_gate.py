@@ -546,6 +546,7 @@ def test_the_anchor_that_departs_from_the_protocol_is_the_other_one_even_where_m
     assert flags_of("anchor_factor") == set()
 
 
+@pytest.mark.slow("audits again and again")
 def test_an_anchor_at_another_factor_than_the_archives_is_flagged_in_each_row_even_where_all_have_it(recording, golden):
     change("update raw.trials set study = 'voder-bais'; update raw.batches set study = 'voder-bais'")
     change("update raw.trials set anchor_value = round(anchor_value * 1.3) where anchor_direction = 'high'")
@@ -572,6 +573,7 @@ def test_of_a_copy_beside_its_original_each_row_is_flagged_and_of_the_original_n
     assert flags_of("duplicate") == trials_where("source_file = 'b.jsonl'")
 
 
+@pytest.mark.slow("audits again and again")
 def test_what_was_loaded_again_is_the_copy_whichever_hash_sorts_first(recording):
     gate.audit()
     change(
@@ -608,6 +610,7 @@ def runs(recording):
     return recording
 
 
+@pytest.mark.slow("audits again and again")
 def test_lines_that_agree_in_all_but_the_run_number_are_copies_also_where_they_have_no_times(runs):
     copies = copy_with_new_run_numbers(f"{ONE_CELL} and replicate < 3")
     gate.audit()
@@ -615,6 +618,7 @@ def test_lines_that_agree_in_all_but_the_run_number_are_copies_also_where_they_h
     assert len(copies) == 9  # three runs of each temperature
 
 
+@pytest.mark.slow("audits again and again")
 def test_runs_that_say_the_same_and_took_different_times_are_no_copies(runs):
     gate.audit()
     assert flags_of("duplicate") == set()
@@ -679,6 +683,7 @@ def test_fewer_than_five_unanswered_trials_that_follow_answers_do_not_fail(recor
     assert ("no_answer" in unmet(verdict)) == fails
 
 
+@pytest.mark.slow("audits again and again")
 def test_an_llm_without_a_baseline_is_named_though_nobody_knows_whether_its_anchors_are_low_or_high(recording, golden):
     change(
         "delete from raw.trials where llm_recorded = 'openai/o3' and anchor_direction != 'high'; "

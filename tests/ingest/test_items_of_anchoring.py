@@ -166,6 +166,7 @@ def test_the_gate_holds_an_anchor_against_the_baseline_of_its_item(study, query)
     assert query("select count(distinct item), count(*) filter (item is null) from raw.trials") == [(2, 0)]
 
 
+@pytest.mark.slow("audits again and again")
 def test_anchors_that_are_those_of_another_item_are_held_back(study, monkeypatch):
     right = Design.anchors_from
 

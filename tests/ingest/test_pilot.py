@@ -106,6 +106,7 @@ def test_a_pilot_is_no_part_of_the_study_and_freezes_nothing(tried, capsys, ware
         assert not ids[0] & ids[1]
 
 
+@pytest.mark.slow("collects again and again")
 def test_the_same_study_is_not_paid_for_again_and_a_changed_one_is_asked_anew(tried, capsys):
     with Endpoint(says) as endpoint:
         assert main(["collect", tried(endpoint), "--pilot", "1", "--max-calls", "3"]) == 0

@@ -145,6 +145,7 @@ def test_a_last_line_that_lost_its_end_of_line_is_whole_and_the_next_begins_a_ne
     assert all(json.loads(line) for line in lines)
 
 
+@pytest.mark.slow("runs an experiment again and again")
 def test_results_of_a_run_that_were_written_again_are_analysed_alike(tmp_path, capsys):
     lines = [
         {"experimentId": "anchoring-prosecutor-sentencing", "conditionId": condition, "runIndex": n, "model": "a/b",

@@ -125,6 +125,7 @@ def test_a_template_that_cannot_put_the_prompts_is_one_sentence_that_says_what_t
     assert "without --chat its prompts are put as they are" in str(refusal.value)
 
 
+@pytest.mark.slow("imports again and again")
 def test_chat_and_plain_scorings_of_one_llm_stand_side_by_side_and_do_not_disagree(query):
     llm = Chatty()
     asked = in_chat(llm, FEW)
@@ -180,6 +181,7 @@ def test_a_chat_that_was_stopped_goes_on_and_gives_the_same_numbers():
     assert all(len(scores) == len(RULES) * len(TARGETS) for scores in whole.values())
 
 
+@pytest.mark.slow("imports again and again")
 def test_a_warehouse_that_knew_no_chats_keeps_its_scores_and_takes_chats_in(query):
     llm = Chatty()
     load_scored(score(llm, FEW).path)
