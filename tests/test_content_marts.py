@@ -62,7 +62,7 @@ def test_invalid_replies_are_wrong_or_excluded_and_half_a_pair_does_not_enter():
     assert rows["n_incomplete"].to_list() == [1, 1]
 
 
-@pytest.mark.slow("counts on thousands of answers")
+@pytest.mark.slow("many drawn sets of pairs")
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(REPLY, REPLY).filter(lambda pair: pair != ("missing", "missing")), min_size=1, max_size=20))
 def test_both_are_right_at_most_as_often_as_either_and_at_least_as_often_as_these_force(pairs):
