@@ -152,11 +152,9 @@ SHORTFALLS = f"from marts.shortfalls where {OF_DOMAIN} order by all"
 # whose answers the gate holds back, those of whole batches with what these fail, by technique
 HELD_BACK = f"""
 with held_back as (
-    select trial_id, llm, technique, verdict_id from intermediate.int_trials_read as trials
-    left join staging.stg_batch_verdicts using (batch_id)
-    anti join intermediate.int_trials_published using (trial_id)
-    anti join (from intermediate.int_versions_resolved where superseded_by_version is not null) using (trial_id)
-    where {OF_DOMAIN} and is_published is not true and is_older is not true and act is distinct from 'reject'
+    select trial_id, llm, technique, verdict_id from intermediate.int_trials_read
+    inner join intermediate.int_trials_not_shown using (trial_id)
+    where {OF_DOMAIN} and fate = 'held_back'
     union all
     select trial_id, llm, technique, null as verdict_id from marts.quarantined_trials where {OF_DOMAIN}
 )
@@ -200,7 +198,7 @@ def evidence_on(
     labels = {measures.compared(bias): measures.label(bias) for bias in biases}
     fallen_short = records(warehouse, SHORTFALLS, keys) if is_public(warehouse, "shortfalls") else []
     fallen_short, held_back = shortfalls.combined(fallen_short), []
-    if fallen_short.get("n_held_back") and "stg_batch_verdicts" in tables_in(warehouse, "staging"):
+    if fallen_short.get("n_held_back") and "int_trials_not_shown" in tables_in(warehouse, "intermediate"):
         held_back = records(warehouse, HELD_BACK, keys)
         fallen_short["llms_held_back"] = list(dict.fromkeys(row["llm"] for row in held_back))
 

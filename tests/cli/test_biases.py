@@ -132,7 +132,6 @@ def held_back(technique, n_asked=30):
     replaced = trial | {"trial_id": "replaced", "llm": "vendor/replaced"}
     published = trial | {"trial_id": "published", "llm": "vendor/a", "batch_id": "passed"}
     rejected = trial | {"trial_id": "rejected", "llm": "vendor/rejected", "batch_id": "rejected"}
-    verdict = {"batch_id": "failed", "verdict_id": "v", "is_published": False, "is_older": False}
     check = {"verdict_id": "v", "check_name": "no_answer", "level": "fail", "is_passed": False, "observed_value": 1}
     return {
         "marts.shortfalls": [place | {"n_asked": n_asked} | dict.fromkeys((f"n_{of}" for of in others), 0) | counts],
@@ -140,13 +139,11 @@ def held_back(technique, n_asked=30):
         "intermediate.int_trials_read": [
             *(trial | {"trial_id": str(n)} for n in range(8)), replaced, published, rejected,
         ],
-        "intermediate.int_trials_published": [{"trial_id": "published"}],
-        "intermediate.int_versions_resolved": [{"trial_id": "replaced", "superseded_by_version": "second"}],
-        "intermediate.int_vendors": [],
-        "staging.stg_batch_verdicts": [
-            verdict, verdict | {"batch_id": "passed", "verdict_id": "p", "is_published": True},
-            verdict | {"batch_id": "rejected", "verdict_id": "r", "act": "reject"},
+        "intermediate.int_trials_not_shown": [
+            *({"trial_id": str(n), "fate": "held_back", "verdict_id": "v"} for n in range(8)),
+            {"trial_id": "rejected", "fate": "rejected", "verdict_id": "r"},
         ],
+        "intermediate.int_vendors": [],
         "raw.batch_checks": [check, check | {"check_name": "unparsed_of_batch", "level": "warn"}],
     }  # fmt: skip
 
