@@ -184,7 +184,7 @@ def _summarise_claims(chosen, form, is_of_one):
         _write_summary(form, chosen)
         return
     counted, width = distinct(chosen), reading_width()
-    print("\n".join(table := _counted(counted, width)))
+    print("\n".join(table := _counted(counted, terminal_width())))
     print()
     wrong = [claim for claim in in_order(counted) if claim["holds"] == "contradicted"]
     nth = Counter()
@@ -205,17 +205,21 @@ def _summarise_claims(chosen, form, is_of_one):
 
 
 def _counted(claims, width):
-    """Return the lines of a table of how many claims of each paper recompute and hold."""
+    """Return the lines of a table of how many claims of each paper recompute and hold, a row for each paper."""
     papers = dict(sorted((claim["document"], claim["paper"]) for claim in claims))
     of = {document: [claim for claim in claims if claim["document"] == document] for document in papers}
-    again = [f"{sum(claim['recomputes'] == 'yes' for claim in its):,} of {len(its):,}" for its in of.values()]
-    rows = [("recompute, of all", *again)]
-    for code, (words, _) in HOLDS.items():
-        numbers = [sum(claim["holds"] == code for claim in its) for its in of.values()]
-        if any(numbers):
-            rows.append((words, *(f"{n:,}" for n in numbers)))
-    heads = ["claims", *(paper if paper.startswith("document ") else f"{of}: {paper}" for of, paper in papers.items())]
-    return lay_out(heads, rows, width=width, right=range(1, len(heads))).splitlines()
+    codes = [code for code in HOLDS if any(claim["holds"] == code for claim in claims)]
+    rows = [
+        (
+            paper if paper.startswith("document ") else f"{document}: {paper}",
+            f"{sum(claim['recomputes'] == 'yes' for claim in of[document]):,} of {len(of[document]):,}",
+            *(sum(claim["holds"] == code for claim in of[document]) for code in codes),
+        )
+        for document, paper in papers.items()
+    ]
+    heads = ["claims", "recompute,\nof all", *("\n".join(HOLDS[code][0].split()) for code in codes)]
+    spare = [place for place, code in enumerate(codes, 2) if code in ("not_applicable", None)]
+    return lay_out(heads, rows, width=width, right=[1], spare=spare).splitlines()
 
 
 def _in_a_line(claim, width):
