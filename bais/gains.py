@@ -5,7 +5,7 @@ from rich.cells import cell_len
 from analysis.words.advice import SIMULATED_FIRST, headlines, is_of_few, of_few
 from analysis.words.biases import headline
 from analysis.words.codes import CONTROL, DECIDED, MARKS, on_an_llm, on_llms, probability
-from analysis.words.measures import arms, in_unit, possible, with_unit
+from analysis.words.measures import arms, in_unit, with_unit
 from bais.terminal import PIPED_WIDTH, lay_out, say_each, terminal_width
 
 FIRST = "its first"
@@ -139,7 +139,7 @@ def say_biases(evidence):
 def _difference(bias):
     if bias["value"] is None:
         return None
-    value, low, high = (in_unit(bias, possible(bias, bias[name])) for name in ("value", "low", "high"))
+    value, low, high = (in_unit(bias, bias[name]) for name in ("value", "low", "high"))
     return f"{value:+.3g}" if low is None else f"{value:+.3g} ({low:+.3g} to {high:+.3g})"
 
 

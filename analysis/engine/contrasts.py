@@ -68,6 +68,7 @@ def _contrasts(grid, contrast):
     arms = grid.arms(contrast, reference)
     put = grid.n_put_in(contrast)
     ends = (-reference, 1.0 - reference) if contrast.is_share else (-np.inf, np.inf)
+    span = (-1.0, 1.0) if contrast.is_share and len(arms) > 1 else ends
     for place, technique in enumerate(grid.techniques):
         of_technique = [one.at(place) for one in arms]
         put_here = [n[place] for n in put]
@@ -81,14 +82,14 @@ def _contrasts(grid, contrast):
             for level in LEVELS:
                 row = keys | _level_row(mean, level, of_technique) | limits | _standardised(by_item, level)
                 row |= _spread(by_item) if level == "both" and pairing == "item" else {}
-                yield _with_range(row)
+                yield _with_range(_within(row, span))
             for llm in put_to:
                 of_llm = [one.at([llm]) for one in of_technique]
                 mean = crossed_contrast(*of_llm, pairing=pairing, weighting=weighting)
                 row = keys | {"llm": grid.llms[llm]} | _level_row(mean, "items", of_llm)
                 if weighting == "llm":
                     row |= bounds.columns([llm]) | _standardised(by_item[[llm]], "items") | _split(of_llm, pairing)
-                yield _with_range(row)
+                yield _with_range(_within(row, span))
 
 
 class _Bounds:
@@ -129,6 +130,14 @@ def _with_range(row):
     if np.isfinite(row.get("value_least", 0.0)):
         return row
     return row | {"reason": reasons(row["reason"], "no_valid_range")}
+
+
+def _within(row, span):
+    """The row with its interval cut at what a share, or a difference of two, can be, which costs no coverage."""
+    if row.get("low") is None:
+        return row
+    least, most = span
+    return row | {"low": max(row["low"], least), "high": min(row["high"], most)}
 
 
 def _level_row(mean, level, arms):

@@ -106,7 +106,7 @@ def _size(bias):
 
 def _bounds(bias):
     """Write the interval of a difference, or of the mean of an only arm."""
-    ends = [measures.possible(bias, bias[end]) for end in ("low", "high")]
+    ends = [bias[end] for end in ("low", "high")]
     if bias["arm_b"] is None:
         return " to ".join(measures.level(bias, end + (bias["reference"] or 0.0)) for end in ends)
     return " to ".join(f"{measures.in_unit(bias, end):+.3g}" for end in ends)

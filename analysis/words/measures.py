@@ -115,15 +115,6 @@ def in_unit(bias: dict, value: float | None) -> float | None:
     return value if value is None or not is_share(bias) else 100 * value
 
 
-def possible(bias: dict, value: float | None) -> float | None:
-    """Cut a bound to what it can be: two shares differ by at most 100 percentage points, and one lies in 0 to 100."""
-    if value is None or not is_share(bias):
-        return value
-    reference = (bias["reference"] or 0.0) if bias["arm_b"] is None else None
-    least, most = (-1.0, 1.0) if reference is None else (-reference, 1.0 - reference)
-    return min(max(value, least), most)
-
-
 def what_is_best(bias: dict) -> str:
     """Say of the only arm of a paradigm which mean would be without bias, and whether more is better."""
     if best(bias) is None:

@@ -118,6 +118,17 @@ def test_over_llms_the_interval_is_students_t_and_d_z_is_their_mean_over_their_s
     assert row["d_z"] == pytest.approx(0.3 / np.std(values, ddof=1))
 
 
+@pytest.mark.parametrize(("arm_b", "reference", "ends"), [("loss", None, (-1, 1)), (None, 0.25, (-0.25, 0.75))])
+def test_an_interval_over_few_items_ends_where_a_contrast_of_shares_does(arm_b, reference, ends):
+    # by Student's t of two items that are 0 and 1 it would reach from 0.5 - 6.35 to 0.5 + 6.35
+    rows = [("a", "no_technique", "gain", "one", 4, 4), ("a", "no_technique", "gain", "two", 4, 0)]
+    rows += [("a", "no_technique", "loss", item, 4, 0) for item in ("one", "two")]
+    paradigms = pd.DataFrame([{**KEYS, "margin": 0.05, "pairing": "item", **SHARE, "reference": reference}])
+    contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": "gain", "arm_b": arm_b}])
+    row = next(row for row in contrast_rows(counts(rows), paradigms, contrasts) if row["llm"] == "a")
+    assert (row["low"], row["high"]) == ends
+
+
 def test_mcnemar_counts_the_items_of_an_llm_that_differ_where_each_was_asked_once():
     yes = {"gain": [1, 1, 1, 1, 0, 0], "loss": [0, 0, 0, 0, 1, 0]}
     rows = [

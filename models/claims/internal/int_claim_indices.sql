@@ -3,7 +3,9 @@
 -- with what they read in them, or counts. A bias index is the mean over items of how far the share of the answer
 -- that the bias predicts lies apart in two arms or, of numbers, of how far the means do in parts of the way to the
 -- anchor: whichever way, and of what the source itself read. A sensitivity is the percentage of runs that differ.
--- Beside a bias index stands the contrast of the arms as we estimate it, with its sign and its interval.
+-- Beside a bias index stands the contrast of the arms as we estimate it, with its sign. Its interval reaches as far
+-- below the least value that missing answers allow, and above the most, as that of the answers does below its value and
+-- above it; two shares differ by 1 at most.
 with studies as (
     select distinct study from {{ ref('int_claim_specifications') }}
 ),
@@ -30,7 +32,11 @@ counts as (
 ),
 
 estimates as (
-    select contrasts.* from {{ ref('outcome_contrasts') }} as contrasts
+    select
+        contrasts.* exclude (low, high),
+        greatest(low - coalesce(value - value_least, 0), -1) as low,
+        least(high + coalesce(value_most - value, 0), 1) as high
+    from {{ ref('outcome_contrasts') }} as contrasts
     semi join studies using (study)
     semi join shares using (study, paradigm, measure)
     where llm is not null and level = 'items' and row_set = 'accepted' and weighting = 'llm' and value is not null
