@@ -1,5 +1,6 @@
 """A table of counts (CSV): how many runs gave a value under each condition, as many publish it without the answers."""
 
+import contextlib
 import hashlib
 import json
 import math
@@ -15,13 +16,14 @@ import pyarrow as pa
 from ingest.archives import Archive
 from ingest.land.families import IMPORT, freeze
 from ingest.land.load import land, landed_ids
+from ingest.land.models import query_of
 from ingest.land.raw import TABLES
 from ingest.land.seeds import place_of, seed_rows, unknown_names
 from ingest.land.versions import Version, refuse_version
 from ingest.paradigms.paradigm import load_paradigm, paradigm_names, paradigms_of
 from ingest.studies.families import families_recorded
 from ingest.texts.lines import walk
-from ingest.warehouse import UserError, in_memory, printable, quoted
+from ingest.warehouse import UserError, connect, in_memory, printable, quoted
 
 NEEDED = ("llm", "paradigm", "arm", "technique", "value", "n")
 MOST_RUNS = 1 << 53  # a double holds each whole number up to it
@@ -36,6 +38,10 @@ LANDED = (
     "design_effect",
 )  # fmt: skip
 NOTHING = "nothing was landed"
+WITHDRAWN = (
+    "\n  counts of {study} were withdrawn, so that no public table holds these either: "
+    "`bais restore --counts {study} --why TEXT` brings them back"
+)
 
 
 def import_counts(folder: Path, version: Version, archive: Archive, select: str | None = None) -> tuple[str, int]:
@@ -79,11 +85,18 @@ def import_counts(folder: Path, version: Version, archive: Archive, select: str 
     n_runs, llms = sum(row["n"] for row in rows), {row["llm_recorded"] for row in rows}
     became = "new" if is_new else "as they were"
     unknown = f"\n{unknown_names('techniques', techniques, 'counts', place_of('techniques'))}" if techniques else ""
+    withdrawn = WITHDRAWN.format(study=printable(study)) if _are_withdrawn(study) else ""
     return (
         f"{printable(folder)}: {len(files):,} files\n  study {study}: {len(rows):,} counts of {n_runs:,} runs, "
         f"{len(llms)} LLMs, {len(paradigms)} paradigms, {became}; counts have no answers, and nothing of them is "
-        f"audited; {time.monotonic() - started:.1f} s{unknown}"
+        f"audited; {time.monotonic() - started:.1f} s{unknown}{withdrawn}"
     ), 0
+
+
+def _are_withdrawn(study):
+    with contextlib.closing(connect()) as warehouse:
+        withdrawn = f"select count(*) from ({query_of('stg_withdrawn_counts')}) where study = $study"
+        return warehouse.execute(withdrawn, {"study": study}).fetchone() != (0,)
 
 
 def _id(study, digest, now, number):

@@ -117,6 +117,17 @@ def test_counts_of_a_study_are_withdrawn_and_restored_and_no_import_of_none_does
     golden(told.out + told.err)
 
 
+def test_an_import_of_withdrawn_counts_says_that_they_stay_out(archive, capsys):
+    (archive / "counts.csv").write_text(f"{HEADER}\n{ROW},,\n")
+    for act, is_out in (("withdraw", True), ("restore", False)):
+        assert main(["--archive", str(archive), "--study", "flips"]) == 0
+        assert bais([act, "--counts", "flips", "--why", "a mistake"]) == 0
+        capsys.readouterr()
+        assert main(["--archive", str(archive), "--study", "flips"]) == 0
+        told = capsys.readouterr().out
+        assert ("`bais restore --counts flips --why TEXT` brings them back" in told) == is_out
+
+
 def test_one_condition_in_two_files_is_refused_also_by_another_name_of_its_llm(archive, warehouse, capsys):
     for folder, llm in (("a", "anthropic/claude-haiku-4-5"), ("b", "anthropic/claude-haiku-4.5")):
         (archive / folder).mkdir(parents=True)
