@@ -4,6 +4,7 @@ import contextlib
 import json
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -33,38 +34,40 @@ def _of_published(name, **said):
     return said | {"url": archive.repository, "commit": archive.commit, "license": archive.licence}
 
 
-SOURCES = {
-    "voder-bais": _of_published(
-        "voder_bais",
-        title="bAIs: recorded trials of the study of debiasing techniques in LLMs (document A)",
-        authors=[{"name": "Voder AI"}],
-        year=2026,
-        notes="The study voder-bais.",
-    ),
-    "cognitive-biases-2026": _of_published(
-        "cognitive_biases_2026",
-        title="Answers of eight LLMs to wordings of twelve cognitive biases",
-        authors=[{"name": "A. Pagliaro"}],
-        year=2026,
-        notes="The study cognitive-biases-2026; doi.org/10.5281/zenodo.20406397.",
-    ),
-    "software-engineering-2026": _of_published(
-        "software_engineering_2026",
-        title="Sensitivity of LLMs to cognitive biases in dilemmas of software engineering",
-        authors=[{"name": "F. Sovrano and others"}],
-        year=2026,
-        notes="The study software-engineering-2026, as counts.",
-    ),
-    "anchoring-llms": {
-        "title": "Anchoring-LLMs: log-probabilities of answers under anchors (document D)",
-        "authors": [{"name": "Felipe Valencia-Clavijo"}],
-        "year": 2025,
-        "url": "https://github.com/felipevalencla/Anchoring-LLMs",
-        "commit": "c52b81d32181739abb757b31e19ef18a07e87504",
-        "license": "CC-BY-4.0",
-        "notes": "The study anchoring-llms.",
-    },
-}
+def _of_paper(folder, name, notes):
+    """Return what the folder of a paper, and what is known of its archive, say of both where they are cited."""
+    from analysis.claims.papers import about_paper
+
+    paper = about_paper(folder)
+    by = {"title": paper["title"], "authors": [{"name": paper["authors"]}], "year": paper["year"]}
+    doi = f"; doi.org/{paper['doi']}" if "doi" in paper else ""
+    return _of_published(name, **by, notes=f"The study {paper['study']}{notes}{doi}.")
+
+
+@cache
+def cited() -> dict[str, dict]:
+    """Return of each study whose source is known how it is cited."""
+    return {
+        "voder-bais": _of_published(
+            "voder_bais",
+            title="bAIs: recorded trials of the study of debiasing techniques in LLMs (document A)",
+            authors=[{"name": "Voder AI"}],
+            year=2026,
+            notes="The study voder-bais.",
+        ),
+        "cognitive-biases-2026": _of_paper("pagliaro-2026", "cognitive_biases_2026", ""),
+        "software-engineering-2026": _of_paper("sovrano-2026", "software_engineering_2026", ", as counts"),
+        "anchoring-llms": {
+            "title": "Anchoring-LLMs: log-probabilities of answers under anchors (document D)",
+            "authors": [{"name": "Felipe Valencia-Clavijo"}],
+            "year": 2025,
+            "url": "https://github.com/felipevalencla/Anchoring-LLMs",
+            "commit": "c52b81d32181739abb757b31e19ef18a07e87504",
+            "license": "CC-BY-4.0",
+            "notes": "The study anchoring-llms.",
+        },
+    }
+
 
 ONLY_ASKED = {"notes": "The source of the questions: nothing that it recorded is in this export."}
 
@@ -176,7 +179,7 @@ def _sourced(study):
 def _licence_and_cite(study, source):
     """Say under which licence what comes from one source is, and how to cite it."""
     unknown = f"not known to bais: {WHO_KNOWS.get(source, 'the source of the recording')} says"
-    if not (publication := SOURCES.get(study)):
+    if not (publication := cited().get(study)):
         return unknown, unknown
     (author,) = publication["authors"]
     where = f"{publication['url']}, commit {publication['commit']}"
@@ -304,9 +307,9 @@ def citation(studies):
     import yaml
 
     references = []
-    for study in (study for study in studies if study["study"] in SOURCES):
+    for study in (study for study in studies if study["study"] in cited()):
         is_recorded = {*RECORDED} & {*study["source"].split(" and ")}
-        references.append({"type": "data"} | SOURCES[study["study"]] | ({} if is_recorded else ONLY_ASKED))
+        references.append({"type": "data"} | cited()[study["study"]] | ({} if is_recorded else ONLY_ASKED))
     content = {
         "cff-version": "1.2.0",
         "message": "Cite bais, and the source of the recorded data that you use.",

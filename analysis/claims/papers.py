@@ -109,6 +109,21 @@ def read_papers(folders=None):
     return list(papers.values()), list(claims.values())
 
 
+def about_paper(name):
+    """Return what the `paper.yaml` of a paper that this project has says of it.
+
+    Parameters
+    ----------
+    name : str
+        Of its folder.
+
+    Returns
+    -------
+    dict
+    """
+    return yaml_of(SHIPPED / "claims" / name / "paper.yaml")
+
+
 def read_paper(folder):
     """Read the folder of one paper; see `read_papers`.
 
