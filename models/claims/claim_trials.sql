@@ -11,6 +11,8 @@ claims as (
         scored.study is not null as is_of_scores,
         coalesce(studies.cited_study, claims.study) as study_asked,
         {{ claim_key() }} as claim_key,
+        coalesce(quantity in ('bias_index', 'sensitivity_percent'), false) as is_of_paradigm,
+        coalesce(quantity = 'sensitivity_percent', false) as is_of_counts,
         regexp_matches(quantity, '^(baseline|sd_population$|sd_response)|_with_baseline$') as is_of_baseline,
         regexp_matches(
             quantity,
@@ -85,7 +87,24 @@ conditions as (
             end
         ] as conditions
     from claims
-    where inputs is null and study is not null and not is_of_scores
+    where inputs is null and study is not null and not is_of_scores and not is_of_paradigm
+    union all
+    -- an index of readings takes what is held back in; counts stand there once for each assumed design effect
+    select
+        claim_key as basis_key,
+        case when is_of_counts then row_set else 'as_recorded' end as row_set,
+        [
+            'study = ' || {{ quoted('study_asked') }},
+            'paradigm = ' || {{ quoted('domain') }},
+            'llm = ' || {{ quoted('llm') }},
+            'technique = ' || {{ quoted('technique') }},
+            case
+                when is_of_counts
+                    then 'row_set = ''accepted'' and coalesce(instrument, ''design_effect_1'') = ''design_effect_1'''
+            end
+        ] as conditions
+    from claims
+    where inputs is null and study is not null and is_of_paradigm
 ),
 
 -- in the order in which a claim names what it rests on
@@ -141,6 +160,9 @@ select
     case
         when claims.is_of_scores
             then 'select llm, variation, anchor_direction, anchor, target, log_probability, banzhaf_anchor'
+        when claims.is_of_counts then 'select llm, technique, item, arm, sum_of_values, n_trials'
+        when claims.is_of_paradigm
+            then 'select trial_id, llm, technique, item, arm, status, response, response_label, response_text'
         else
             'select trial_id, llm, technique, anchor_direction, temperature, status, response, response_recorded, '
             || 'first_response, baseline'
@@ -148,12 +170,17 @@ select
     || e'\nfrom '
     || case
         when claims.is_of_scores then 'intermediate.int_scores_accepted'
+        when claims.is_of_counts then 'marts.counts'
         when parted.counts_quarantined then '(from marts.trials union all by name from marts.quarantined_trials)'
         else 'marts.trials'
     end
     || e'\nwhere\n    ' || array_to_string(list_concat(parted.shared, parted.either), e'\n    and ')
     || e'\norder by llm, '
-    || case when claims.is_of_scores then 'variation, anchor, target;' else 'technique, anchor_direction;' end
+    || case
+        when claims.is_of_scores then 'variation, anchor, target;'
+        when claims.is_of_paradigm then 'technique, item, arm;'
+        else 'technique, anchor_direction;'
+    end
         as trials_query
 from claims
 inner join parted using (claim_key)
