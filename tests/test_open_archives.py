@@ -70,13 +70,25 @@ def test_the_published_indices_recompute_and_ours_has_a_sign_and_an_interval(bia
         "select count(*), count(recommended_low), bool_or(recommended_value < 0) from marts.claim_checks "
         "where document = 'E' and recommended_value is not null"
     )
-    assert held == [(76, 41, True)]
+    assert held == [(71, 40, True)]
+    assert biases.query("select min(recommended_low), max(recommended_high) from marts.claim_checks") == [(-1, 1)]
 
 
 def test_the_published_sensitivities_recompute(dilemmas):
     checked = "select recomputes, count(*) from marts.claim_checks where document = 'F' group by 1"
     assert dilemmas.query(checked) == [("yes", 672)]
+    judged = "select count(*), count(holds) from marts.claim_checks where document = 'F'"
+    assert dilemmas.query(judged) == [(672, 0)], "the file that prints a number says nothing of whether it is so"
     assert dilemmas.query("select sum(n)::bigint from raw.counts") == [(978_797,)]
+
+
+def test_what_is_listed_behind_a_claim_is_what_its_number_is_made_of(biases, dilemmas):
+    listed = "select trials_query from claims.claim_trials where claim_id = '{}' and part is not distinct from {}"
+    ((of_answers,),) = biases.query(listed.format("E-bandwagon_effect-gpt-4.1-mini-baseline", "null"))
+    assert len(biases.query(of_answers.rstrip(";"))) == 800
+    ((of_counts,),) = dilemmas.query(listed.format("F-gpt-4.1-mini-none", "'framing_effect'"))
+    ((*_, n_differ, n_runs),) = dilemmas.query(of_counts.rstrip(";"))
+    assert 100 * n_differ / n_runs == pytest.approx(18.561644)
 
 
 def changes(dilemmas, technique, instrument):

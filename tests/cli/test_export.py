@@ -230,13 +230,20 @@ def test_recorded_data_comes_with_its_licence_its_source_and_how_to_cite_it(ware
 
 
 def test_one_study_brings_its_rows_alone(warehouse, tmp_path):
+    on_counts = "'counts' as object, study as object_id, act_id || study as act_id"
+    with closing(duckdb.connect(str(warehouse))) as made:
+        made.execute(
+            f"insert into raw.gate_acts by name select * exclude (study) replace ({on_counts}) "
+            "from (from raw.gate_acts limit 1), (values ('small'), ('voder-bais')) as t (study)"
+        )
     assert main(["export", str(tmp_path / "out"), "--study", "small", "--format", "jsonl"]) == 0
     for of in manifest_of(tmp_path / "out")["tables"]:
         lines = [json.loads(line) for line in (tmp_path / "out" / of["file"]).read_text().splitlines()]
         assert {line.get("study", "small") for line in lines} <= {"small"}
         assert not [line for line in lines if "voder-bais" in str(line.get("batch_id"))]
     acts = (tmp_path / "out" / "raw" / "gate_acts.jsonl").read_text().splitlines()
-    assert [json.loads(act)["object_id"].split("/")[0] for act in acts] == ["small"]
+    assert [json.loads(act)["object_id"].split("/")[0] for act in acts] == ["small", "small"]
+    assert {json.loads(act)["object"] for act in acts} == {"batch", "counts"}
 
 
 def test_a_study_that_is_not_there_is_answered_with_those_that_are(warehouse, tmp_path, capsys, golden):
