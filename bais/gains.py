@@ -5,7 +5,7 @@ from rich.cells import cell_len
 from analysis.words.advice import SIMULATED_FIRST, headlines, is_of_few, of_few
 from analysis.words.biases import headline
 from analysis.words.codes import CONTROL, DECIDED, MARKS, on_an_llm, on_llms, probability
-from analysis.words.measures import arms, in_unit, with_unit
+from analysis.words.measures import arms, in_unit, on_cautious, with_unit
 from bais.terminal import PIPED_WIDTH, lay_out, say_each, terminal_width
 
 FIRST = "its first"
@@ -32,8 +32,10 @@ def say_places(evidences, goal=None):
     say_gains(told, goal)
     simulated = SIMULATED_FIRST if told and all(evidence.is_simulated for evidence in told) else ""
     say_each(f"{simulated}{text}" for text in headlines(told, goal))
-    say_each(headline(evidence.biases, evidence.noun) for evidence in few if evidence.biases)
+    say_each(f"{evidence.paradigm}: {headline(evidence.biases, evidence.noun)}" for evidence in few if evidence.biases)
     say_each([of_few(few, goal)] if few else [])
+    instruments = [bias["instrument"] for evidence in evidences for bias in evidence.biases]
+    say_each(filter(None, [on_cautious(instruments)]))
 
 
 def say_gains(evidences, goal=None):

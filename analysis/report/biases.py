@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
+from operator import itemgetter
 
 from markupsafe import Markup
 
@@ -14,7 +15,7 @@ from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import number, share, signed, text, whole
 from analysis.report.values import MISSING, SAID_ABOVE, clean
 from analysis.words.codes import on_llms
-from analysis.words.measures import unit_of
+from analysis.words.measures import most_cautious, unit_of
 from analysis.words.people import PERIODS
 
 CONTRASTS, DECIDED = "inference.outcome_contrasts", "inference.decisions"
@@ -85,6 +86,7 @@ def matrices(study):
             for row in study.rows("biases", paradigm=summary["paradigm"])
             if row["measured_from"] != DESCRIBES or row["better"] != "higher"
         ]
+        of_paradigm = most_cautious(of_paradigm, itemgetter("of"))
         for name, group in groupby(of_paradigm, key=lambda row: row["of"]):
             rows.append(_bias(paradigm, name, list(group)))
         shown = [row for row in summary["goals"] if row["gain"] is not None]

@@ -47,7 +47,7 @@ TAG, DIGITS = re.compile(r"<[^<>]*>"), re.compile(r"(\.\d)\d+")
 EMPTY = re.compile(r'<path d="(?:M0(?:\.5)?,0(?:\.5)?h0v0h0Z)?"/>|<path d="[^"]*"/>(?=<g>)|<g></g>|<g/>')
 
 
-def draw(kind, rows, *, label, is_simulated=False, **settings):
+def draw(kind, rows, *, label, is_simulated=False, is_named_whole=False, **settings):
     """Draw one panel of a figure.
 
     Parameters
@@ -60,29 +60,33 @@ def draw(kind, rows, *, label, is_simulated=False, **settings):
         What a reader hears instead of the drawing.
     is_simulated : bool
         Whether the drawing is stamped as simulated.
+    is_named_whole : bool
+        Whether no label is cut, however wide that makes the drawing.
     **settings : object
         `title` of the horizontal axis and its `domain`.
 
     Returns
     -------
     Markup
-        An SVG element, `WIDTH` wide.
+        An SVG element, `WIDTH` wide or, where no label is cut, wider by what is longer.
     """
     import vl_convert
 
     rows = [{name: clean(value) if isinstance(value, str) else value for name, value in row.items()} for row in rows]
-    padding, is_cut = _padding(kind, rows)
+    padding, longer = _padding(kind, rows)
     config = {**CONFIG, "padding": padding}
-    if is_cut:
+    if longer and is_named_whole:
+        padding["left"] += longer
+    elif longer:
         config["axisY"] = {**CONFIG["axisY"], "labelLimit": LONGEST_LABEL}
-    width = WIDTH - padding["left"] - padding["right"]
+    width = WIDTH - min(padding["left"], LONGEST_LABEL + 10) - padding["right"]
     spec = {**deepcopy(specification(kind)), "width": width, "config": config, "datasets": {"rows": rows}}
     _set(spec, **settings)
     return _inlined(vl_convert.vegalite_to_svg(spec), label, is_simulated)
 
 
 def _padding(kind, rows):
-    """Return the room that axes need, and whether labels are longer than that: Vega measures text too slowly."""
+    """Return the room that axes need, and by how much labels are longer: Vega measures text too slowly."""
     named = max((text_width(row["name"]) for row in rows if "name" in row), default=0)
     padding = {"left": min(named, LONGEST_LABEL) + 10, "right": 10, "top": 5, "bottom": 38}
     if kind == "cells":
@@ -90,7 +94,7 @@ def _padding(kind, rows):
         padding["top"] = round(max(heads, default=0) * math.sin(math.radians(SLANT))) + 14
         padding["right"] = round(heads[-1] * math.cos(math.radians(SLANT))) if heads else 10
         padding["bottom"] = 4
-    return padding, named > LONGEST_LABEL
+    return padding, max(named - LONGEST_LABEL, 0)
 
 
 def text_width(text):

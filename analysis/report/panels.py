@@ -28,11 +28,11 @@ class Figure:
         return self.source or named(" ".join(dict.fromkeys(table.source for table in self.tables)))
 
 
-def draw_panel(study, kind, values, label, title=None, domain=None, reference=None):
+def draw_panel(study, kind, values, label, title=None, domain=None, reference=None, **settings):
     """Draw a panel, stamped where the study is simulated; `label` is what a reader hears instead of it."""
     if reference is not None:
         values = [{**values[0], "reference": reference}, *values[1:]]
-    return draw(kind, values, label=label, title=title, domain=domain, is_simulated=study.is_simulated)
+    return draw(kind, values, label=label, title=title, domain=domain, is_simulated=study.is_simulated, **settings)
 
 
 def figure_table(study, caption, source, key, by, rows, columns, groups=()):

@@ -13,6 +13,7 @@ from analysis.words import biases, codes, shortfalls, transfer
 from analysis.words.changes import counted, sentences
 from analysis.words.codes import codes_of, has_rivals, in_ways_of_counting, in_words, listed, probability
 from analysis.words.headlines import PARTLY_SIMULATED, SIMULATED, not_ranked
+from analysis.words.measures import most_cautious, on_cautious
 from analysis.words.settling import likeliest_to_settle, settling
 from analysis.words.vendors import UNLISTED_VENDORS, on_unlisted
 
@@ -249,7 +250,8 @@ class Evidence:
     @property
     def leading(self):
         """The goals that are told first."""
-        return tuple(goal for goal, words in self.goals.items() if words.leads) or tuple(self.goals)
+        leading = [goal for goal, words in self.goals.items() if words.leads] or self.goals
+        return tuple(most_cautious(leading, lambda goal: f"{goal} {self.called(goal)}"))
 
     @property
     def is_simulated(self):
@@ -364,6 +366,8 @@ def notes(evidence, goals):
         yield biases.BY_HOLM
     if any(bias["measured_from"] == "measurement" for bias in evidence.biases):
         yield f"{biases.DESCRIBED}."
+    if cautious := on_cautious(bias["instrument"] for bias in evidence.biases):
+        yield cautious
     if not rows:
         return
     yield _on_losses(evidence, goals)

@@ -72,6 +72,7 @@ def headline(biases, noun):
     """
     leading = biases[0]["leading_measures"] or []  # none leads of those that describe
     told = [bias for bias in biases if bias["is_leading"] or not leading]
+    told = measures.most_cautious(told, lambda bias: f"{bias['measure']} {bias['instrument']}")
     alone = [bias for bias in told if bias["technique"] == codes.CONTROL and bias["value"] is not None]
     if not alone:
         by = f" by {listed(leading, 'or')}" if leading else ""

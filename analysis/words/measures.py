@@ -1,7 +1,16 @@
 """What a bias is a bias of, in words: the meaning of its measure, its unit, and which value would be without bias."""
 
+import re
+from collections.abc import Callable, Iterable
+
 from analysis.engine.measures import best_value
 from analysis.words.codes import POINTS, Goal
+
+DESIGN_EFFECT = re.compile(r"design_effect_([0-9.]*[0-9])")  # an instrument: see `int_counts_published`
+CAUTIOUS = (
+    "How alike runs of one cluster are was not stated: shown is what holds if each cluster says no more than one run "
+    "({cautious}). As if all runs were independent ({other}) everything looks surer; inference.decisions has both."
+)
 
 # what is measured of texts and facts, and whether it is a share; the measures of a paradigm's own name answers
 BUILT_IN = {
@@ -16,6 +25,26 @@ BUILT_IN = {
     "is_correct": ("the share of statements that were judged rightly", True),
     "strict_correct": ("the share of pairs (a true statement and its falsified twin) judged rightly in both", True),
 }  # fmt: skip
+
+
+def most_cautious(found: Iterable, name_of: Callable = str) -> list:
+    """Of what differs in an assumed design effect alone, keep what has the largest: a cluster counts as one run."""
+    of_others, found = {}, list(found)
+    for name in map(name_of, found):
+        of_others.setdefault(DESIGN_EFFECT.sub("", name), set()).add(name)
+    largest = {max(names, key=_assumed) for names in of_others.values()}
+    return [one for one in found if name_of(one) in largest]
+
+
+def on_cautious(instruments: Iterable[str | None]) -> str | None:
+    """Say which of several assumed design effects is shown, if there are several."""
+    assumed = sorted({one for one in instruments if one and DESIGN_EFFECT.fullmatch(one)}, key=_assumed)
+    return CAUTIOUS.format(cautious=assumed[-1], other=assumed[0]) if len(assumed) > 1 else None
+
+
+def _assumed(name):
+    found = DESIGN_EFFECT.search(name)
+    return float(found[1]) if found else 0.0
 
 
 def named(bias: dict) -> str:

@@ -1,6 +1,7 @@
 """Whether what a technique gains in one place foretells what it gains in another, in words."""
 
 from analysis.words.codes import codes_of, listed
+from analysis.words.measures import DESIGN_EFFECT, most_cautious
 
 CARRIES_OVER = "A technique that helps more here also helps more in {place}: {found}."
 TURNS_ROUND = "A technique that helps more here helps less in {place}: {found}."
@@ -19,6 +20,11 @@ WHY_NOT = {
     "zero_variance": "all {noun}s vary alike",
     "beyond_1": "gains agree more than the noise of the answers allows",
 }
+PLACES = [
+    f"{of}{name}"
+    for of in ("", "other_")
+    for name in ("study", "paradigm", "domain", "measure", "instrument", "arm", "arm_b")
+] + ["goal"]
 TITLES = {
     "all": "What helps more in one place helps more in the other",
     "some": "In some places, but not in all, what helps more in one helps more in the other",
@@ -29,9 +35,15 @@ TITLES = {
 def place(row, prefix=""):
     """Name a place of a row of `inference.transfer`, the other one with the prefix `other_`."""
     name, instrument = row[f"{prefix}domain"] or row[f"{prefix}paradigm"], row[f"{prefix}instrument"]
-    details = [None if row["study"] == row["other_study"] else row[f"{prefix}study"], instrument]
+    details = [None if row["study"] == row["other_study"] else row[f"{prefix}study"]]
+    details += [] if DESIGN_EFFECT.fullmatch(instrument or "") else [instrument]
     told = ", ".join(filter(None, details))
     return (f"{name} ({told})" if told else name).replace("_", " ")
+
+
+def cautious(rows):
+    """Leave out the rows of a design effect that was assumed, where a larger one was too."""
+    return most_cautious(rows, lambda row: str([value for name, value in row.items() if name in PLACES]))
 
 
 def has_bounds(row):
@@ -57,6 +69,7 @@ def elsewhere(rows):
     ------
     str
     """
+    rows = cautious(rows)
     yield from (_found(row) for row in rows if has_bounds(row))
     for why, places in _untold(rows).items():
         names = dict.fromkeys(place(row, "other_") for row in places)

@@ -216,3 +216,12 @@ def test_a_title_says_what_all_intervals_say():
     above, unclear = told(0.2, 0.4), told(-0.2, 0.4)
     for rows, which in (([above] * 2, "all"), ([above, unclear], "some"), ([unclear], "none")):
         assert words.title(rows) == words.TITLES[which]
+
+
+def test_of_assumed_design_effects_the_largest_is_told_and_of_other_instruments_each():
+    runs = {"instrument": "design_effect_1", "other_instrument": "design_effect_1"}
+    clusters = {"instrument": "design_effect_10", "other_instrument": "design_effect_10"}
+    judges = [told(0.2, 0.4, instrument=name, other_instrument=name) for name in ("one", "two")]
+    rows = [told(0.2, 0.4, **runs), told(0.2, 0.4, **clusters), *judges]
+    assert words.cautious(rows) == rows[1:]
+    assert words.place(rows[1]) == words.place(told(0.2, 0.4))

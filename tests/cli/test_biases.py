@@ -242,14 +242,22 @@ def test_of_a_paradigm_with_goals_every_llm_with_answers_counts_as_tested_and_it
 
 
 def test_where_several_comparisons_lead_a_prediction_names_its_own(ask):
-    instruments = [{"instrument": name} for name in ("design_effect_1", "design_effect_5")]
+    instruments = [{"instrument": name} for name in ("judge_1", "judge_5")]
     said = ask(
         "--llm", "vendor/none", biases=[BIAS | of for of in instruments],
         decisions=[DECISION | of for of in instruments],
         beside={"inference.predictions": [PREDICTION | of for of in instruments]},
     )  # fmt: skip
-    for name in ("design_effect_1", "design_effect_5"):
+    for name in ("judge_1", "judge_5"):
         assert f"as an LLM of a new vendor, by chose_sure ({name}; gain less loss): SACD beats" in said
+
+
+def test_of_design_effects_that_were_assumed_the_larger_one_is_told_and_which_that_is(ask, capsys):
+    instruments = [{"instrument": f"design_effect_{size}"} for size in (1, 5)]
+    shown = {"biases": [BIAS | of for of in instruments], "decisions": [DECISION | of for of in instruments]}
+    answer, *_ = ask(**shown, see=[]).split("How alike")
+    assert "design_effect_5" in answer
+    assert "design_effect_1" not in answer
 
 
 def sentence(ask, **bias):
@@ -407,12 +415,6 @@ def test_of_an_llm_that_was_not_asked_the_prediction_for_one_more_is_shown(ask, 
     golden(out, "vendor/none")
     golden(out, "0.93", "26.0")
     golden(ask("--llm", "nobody", expect=2))
-
-
-def test_an_interval_of_a_share_ends_where_shares_do(ask):
-    assert "-100 to +27" in sentence(ask, low=-1.4)
-    of_one_arm = sentence(ask, arm_b=None, low=-0.2, high=1.3)
-    assert "(95 % interval 0 % to 100 %)" in of_one_arm
 
 
 def test_a_column_without_a_value_is_not_printed(ask):
