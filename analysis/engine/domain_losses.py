@@ -104,7 +104,7 @@ class DomainLosses:
         self.moments = Moments(means, variances, n_trials, distances, distance_variances, slopes, noise, n_baseline, df)
         self._missing = self._ranges(missing, shape)
         self.incomplete = "missing_direction" if arms == SIDES else "missing_arm"
-        self._known, self._signed_bounds, self._n_put = {}, None, None
+        self._known, self._signed_bounds, self._n_put, self._on_same_items = {}, None, None, None
 
     def _choose_items(self, means, n_baseline, noise):
         """Choose the items that enter: those that an LLM answered in all arms under every technique it was asked with.
@@ -338,15 +338,17 @@ class DomainLosses:
         made.arms, made.goals, made._enters, made.vendors, made.has_cases = SIDES, GOALS, None, {}, False
         made.n_baseline = moments.n_baseline[..., 0]
         made._known, made.incomplete = {}, "missing_direction"
-        made._signed_bounds = None
+        made._signed_bounds = made._on_same_items = None
         made.items_left_out = np.zeros(made.n_baseline.shape, bool)
         return made
 
     @classmethod
-    def of_contrasts(cls, llms, vignettes, techniques, goal, contrasts, bounds=None, n_put=None):
+    def of_contrasts(cls, llms, vignettes, techniques, goal, contrasts, bounds=None, n_put=None, on_same_items=None):
         """Return those of signed contrasts of arms, which have no baseline: the loss is their absolute value.
 
-        Noise adds to a square here as it does to that of an anchor, and is taken off in the same way.
+        The noise of trials adds to a square here as it does to that of an anchor, and is taken off in the same way. How
+        far items lie apart is no noise, and is taken off only where it cannot be told from it: where an LLM was put
+        each item once under some technique, which is then so under every one, so that losses are of the same.
 
         Parameters
         ----------
@@ -360,6 +362,9 @@ class DomainLosses:
             As of `analysis.methods.crossed_effects.signed_bounds`: without them it is not known what is missing.
         n_put : tuple of numpy.ndarray, optional
             How many trials were asked, and how many of these have no answer.
+        on_same_items : callable, optional
+            Returns those of a technique and its control on the items that an LLM answered under both, or None where
+            these are all.
 
         Returns
         -------
@@ -372,10 +377,11 @@ class DomainLosses:
         moments = Moments(*sides, n_trials, not_known, not_known, not_known, none, np.full(signed.shape, np.inf))
         made = cls.of_moments(llms, vignettes, techniques, moments)
         df = np.asarray(contrasts.df, float)
-        made._known = {goal: squares(sides[0], sides[1][..., None], none[..., None], none, df)}
+        is_told = (~np.isnan(contrasts.noise) | np.isnan(signed)).all(axis=-1, keepdims=True)
+        noise = np.where(is_told, np.nan_to_num(contrasts.noise), np.nan_to_num(variance))
+        made._known = {goal: squares(sides[0], sides[1][..., None], none[..., None], none, df, noise)}
         made.incomplete, made.goals = "missing_arm", {}
-        made._n_put = n_put
-        made._signed_bounds = bounds
+        made._n_put, made._signed_bounds, made._on_same_items = n_put, bounds, on_same_items
         return made
 
     def by_goal(self, goal):
@@ -407,9 +413,10 @@ class DomainLosses:
         Returns
         -------
         Gains
-            Of the LLMs and vignettes that both have, with baselines of `FEWEST_BASELINE` answers and more.
+            Of the LLMs, vignettes and items that both have, with baselines of `FEWEST_BASELINE` answers and more.
         """
-        return Gains(self, goal, technique, control, among)
+        matched = self._on_same_items and self._on_same_items(technique, control)
+        return Gains(matched or self, goal, technique, control, among)
 
     def criterion_by_llm(self, goal, technique):
         """Return the criterion of a technique by LLM, of those that have one.

@@ -84,7 +84,8 @@ class Gains:
     def covariances(self, other):
         """Return the sampling covariances of the gains with those of another technique in the same LLMs.
 
-        Two techniques share the baselines, and the control's trials where it is the same one.
+        Two techniques share the baselines, and the control's trials where it is the same one; where each is compared on
+        other items, these count as if they were of the same.
 
         Parameters
         ----------
@@ -97,7 +98,8 @@ class Gains:
             0 where the other does not have the LLM.
         """
         loss = self._domain.by_goal(self.goal)
-        variance = np.nan_to_num(loss.variance)
+        of_both = [np.nan_to_num(gains._domain.by_goal(self.goal).variance) for gains in (self, other)]
+        variance = of_both[0] if other._domain is self._domain else np.sqrt(of_both[0] * of_both[1])
         slopes = [np.nan_to_num(loss.slope[..., gains._c] - loss.slope[..., gains._k]) for gains in (self, other)]
         shared = slopes[0] * slopes[1] * np.nan_to_num(self._domain.baseline_variance)
         if self._c == other._c:
@@ -164,11 +166,11 @@ class Gains:
     def _sides(self, weights):
         """What the technique and the control show: weighted means and their errors, NaN where noise is not known."""
         signed, sides = self._domain.signed(self.goal), []
-        noise = self._domain.by_goal(self.goal).noise
+        errors = self._domain.by_goal(self.goal).error
         for place in (self._k, self._c):
             mean, variance = (
                 (weights**power * np.where(weights > 0, values[self._rows][..., place], 0.0)).sum(axis=1)
-                for power, values in ((1, signed), (2, noise))
+                for power, values in ((1, signed), (2, errors))
             )
             sides.append((mean, np.where(variance > 0, np.sqrt(variance), np.nan)))
         return sides

@@ -120,7 +120,9 @@ class ItemContrasts(ItemLosses):
     def gain(self, technique, control, among=None):
         """Return what each item adds to a gain, as of `ItemLosses.gain`."""
         places = [self.grid.techniques.index(name) for name in (control, technique)]
-        of_both = (linear_squares(self.values[place], self._vignette_of) for place in places)
+        values = self.values[places]
+        values = np.where(np.isnan(values).any(axis=0), np.nan, values)  # on the same items
+        of_both = (linear_squares(one, self._vignette_of) for one in values)
         return self._among(np.subtract(*of_both), among)
 
 

@@ -98,9 +98,10 @@ class Loss:
     """Losses of conditions, each of shape (...).
 
     `loss` is as observed: the mean of the absolute contrasts, or of the distances. `criterion` is what decisions are
-    made of, which noise does not make larger on average: the mean of the squared contrasts less `noise`, the variance
-    of the contrasts; of a distance it is the distance itself. `variance` is what the condition's own trials leave
-    uncertain in the criterion, with `df` degrees of freedom, the fewest of its arms. `slope` is how the criterion
+    made of, which noise does not make larger on average: the mean of the squared contrasts less `noise`, what trials
+    alone add to it; of a distance it is the distance itself. `error` is the variance of the contrasts, that of items in
+    it where these are a sample, and `variance` what it leaves uncertain in the criterion, with `df` degrees of freedom,
+    the fewest of its arms. `slope` is how the criterion
     changes with the logarithm of the baseline, which conditions of one LLM and vignette share. `is_corrected` is false
     where a variance is 0 or not known.
     """
@@ -108,6 +109,7 @@ class Loss:
     loss: np.ndarray
     criterion: np.ndarray
     noise: np.ndarray
+    error: np.ndarray
     variance: np.ndarray
     df: np.ndarray
     slope: np.ndarray
@@ -134,7 +136,8 @@ def losses(goal, moments, arms=SIDES):
         loss, slope = (values[..., places].mean(axis=-1) for values in (moments.distance, moments.distance_slope))
         variance = moments.distance_variance[..., places].sum(axis=-1) / len(places) ** 2
         df = moments.degrees[..., places].min(axis=-1)
-        return Loss(loss, loss, np.zeros(loss.shape), variance, df, slope, variance > 0)
+        none = np.zeros(loss.shape)
+        return Loss(loss, loss, none, none, variance, df, slope, variance > 0)
     percent = by_arm(moments.percent, 100.0, arms)
     falling = by_arm(moments.percent, 0.0, arms)  # what is in percent of the baseline falls as that rises
     signed = np.stack([percent[a] - percent[b] for a, b in goal.contrasts], axis=-1)
@@ -165,7 +168,7 @@ def by_arm(values, of_baseline, arms=SIDES):
     return dict(zip(arms, np.moveaxis(values, -1, 0), strict=True)) | {NONE: np.full(values.shape[:-1], of_baseline)}
 
 
-def squares(signed, covariance, slope, shared, df):
+def squares(signed, covariance, slope, shared, df, noise=None):
     """Give the loss whose criterion is the mean square of signed estimates, less what noise adds to it.
 
     Parameters
@@ -179,6 +182,8 @@ def squares(signed, covariance, slope, shared, df):
         The variance of what is shared.
     df : numpy.ndarray, shape (...)
         Degrees of freedom of the covariance.
+    noise : numpy.ndarray, shape (...), optional
+        What trials add to the mean square, where the covariance has more in it; by default all of the error.
 
     Returns
     -------
@@ -194,15 +199,15 @@ def squares(signed, covariance, slope, shared, df):
     k = signed.shape[-1]
     own = np.diagonal(covariance, axis1=-2, axis2=-1)
     error = own + slope**2 * shared[..., None]
-    noise = np.where(np.isnan(error), 0.0, error).mean(axis=-1)
+    of_all = np.where(np.isnan(error), 0.0, error).mean(axis=-1)
+    noise = of_all if noise is None else noise
     fourth = (covariance**2).sum(axis=(-2, -1))
     first = np.einsum("...k,...kl,...l->...", signed, covariance, signed)
     variance = (4 * np.maximum(first - fourth, 0.0) + 2 * fourth) / k**2
     is_corrected = (error > 0).all(axis=-1)
     of_shared = 2 * (signed * slope).mean(axis=-1)
-    return Loss(
-        np.abs(signed).mean(axis=-1), (signed**2).mean(axis=-1) - noise, noise, variance, df, of_shared, is_corrected
-    )
+    loss, criterion = np.abs(signed).mean(axis=-1), (signed**2).mean(axis=-1) - noise
+    return Loss(loss, criterion, noise, of_all, variance, df, of_shared, is_corrected)
 
 
 def distance_bounds(low, high):

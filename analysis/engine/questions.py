@@ -19,7 +19,7 @@ from analysis.engine.losses import SHIPPED, Goal
 from analysis.engine.measures import best_value
 from analysis.leading import leads, of_domain
 from analysis.methods.confusion import judging_of
-from analysis.methods.crossed_effects import Arm, signed_bounds, signed_contrasts
+from analysis.methods.crossed_effects import Arm, entering, signed_bounds, signed_contrasts
 
 BIAS = "bias"
 AS_RECOMMENDED, READING = "recommended", "reading"  # switches
@@ -314,7 +314,33 @@ def basis_of_contrast(grid, contrast, vendors, judged=()):
     best = 0.0 if arm_b is not None else best_value(contrast.better, or_none(contrast.reference), contrast.answer_kind)
     if best is None or contrast.measured_from == DESCRIBES:
         return None
-    arms, pairing = grid.arms(contrast, best), contrast.pairing
+    arms, put = grid.arms(contrast, best), grid.n_put_in(contrast)
+    ends = {"least": -best, "most": 1.0 - best} if contrast.is_share else {}
+    made = partial(_losses_of_arms, grid, contrast, arms, ends, vendors)
+    losses = made(arms, put, cache(partial(_on_same_items, made, grid, contrast, arms, put)))
+    margin = 0.0 if pd.isna(contrast.margin) else float(contrast.margin)
+    items = ItemContrasts(grid, arms, contrast.pairing)
+    return Basis(losses, BIAS, margin, (REVERSED, MOVED, *judged), items, len(arms))
+
+
+def _on_same_items(made, grid, contrast, arms, put, *pair):
+    """The losses of a technique and its control on the items of each arm that an LLM answered under both, or None."""
+    places = [grid.techniques.index(name) for name in pair]
+    has, is_put = (
+        [n[places] > 0 for n in entering(counts, contrast.pairing)] for counts in ([one.n for one in arms], put)
+    )
+    if all((one[0] == one[1])[one.any(axis=-1).all(axis=0)].all() for one in has):
+        return None
+    of_both = [
+        Arm(*(np.where(one.all(axis=0), part, 0.0) for part in (arm.n, arm.total, arm.squares)))
+        for arm, one in zip(arms, has, strict=True)
+    ]
+    return made(of_both, [np.where(one.all(axis=0), n, 0.0) for n, one in zip(put, is_put, strict=True)])
+
+
+def _losses_of_arms(grid, contrast, answered, ends, vendors, arms, put, on_same_items=None):
+    """The losses of arms of a contrast, of shape (n techniques, n LLMs, n items), and bounds from all that answered."""
+    pairing = contrast.pairing
     by_vignette = [
         signed_contrasts(
             *(Arm(*(part[..., items] for part in (one.n, one.total, one.squares))) for one in arms), pairing=pairing
@@ -322,13 +348,13 @@ def basis_of_contrast(grid, contrast, vendors, judged=()):
         for items in grid.of_vignette
     ]
     signed = type(by_vignette[0])(
-        *(_stacked([getattr(one, name) for one in by_vignette]) for name in ("signed", "variance", "df", "n"))
+        *(_stacked([getattr(one, name) for one in by_vignette]) for name in vars(by_vignette[0]))
     )
-    ends = {"least": -best, "most": 1.0 - best} if contrast.is_share else {}
-    put = grid.n_put_in(contrast)
+    if contrast.measured_from == JUDGEMENT:  # what judges get wrong is alike in the trials of a text
+        signed = replace(signed, noise=signed.variance)
     bounds = [
         signed_bounds(
-            [Arm(one.n[..., items], one.total[..., items]) for one in arms],
+            [Arm(one.n[..., items], one.total[..., items]) for one in answered],
             [n[..., items] for n in put],
             pairing=pairing,
             **ends,
@@ -340,10 +366,10 @@ def basis_of_contrast(grid, contrast, vendors, judged=()):
         _stacked([sum(part[..., items].sum(axis=-1) for part in parts) for items in grid.of_vignette])
         for parts in (put, [n - one.n for n, one in zip(put, arms, strict=True)])
     ]
-    losses = DomainLosses.of_contrasts(grid.llms, grid.vignettes, grid.techniques, BIAS, signed, bounds, n_put)
+    of = (grid.llms, grid.vignettes, grid.techniques, BIAS)
+    losses = DomainLosses.of_contrasts(*of, signed, bounds, n_put, on_same_items)
     losses.vendors = vendors
-    margin = 0.0 if pd.isna(contrast.margin) else float(contrast.margin)
-    return Basis(losses, BIAS, margin, (REVERSED, MOVED, *judged), ItemContrasts(grid, arms, pairing), len(arms))
+    return losses
 
 
 def _stacked(by_vignette):

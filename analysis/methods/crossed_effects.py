@@ -326,13 +326,14 @@ def spread_of_items(values):
 class SignedContrasts:
     """Contrasts of single LLMs, arrays of shape (...): what `DomainLosses.of_contrasts` makes losses of.
 
-    `variance` is that of `signed`, known with `df`; both are NaN where a cell has one item with one trial. `n` is the
-    number of trials.
+    `variance` is that of `signed`, known with `df`; both are NaN where a cell has one item with one trial. `noise` is
+    what of it is from trials, on these items; NaN where no item was asked twice. `n` is the number of trials.
     """
 
     signed: np.ndarray
     variance: np.ndarray
     df: np.ndarray
+    noise: np.ndarray
     n: np.ndarray
 
 
@@ -357,7 +358,7 @@ def signed_contrasts(arm, arm_b=None, *, pairing="item"):
         raise ValueError(f"need a pairing of {PAIRINGS}, got {pairing}")
     if arm_b is None:
         counts = np.asarray(arm.n, float)
-        return SignedContrasts(*_over_items(counts, arm), counts.sum(axis=-1))
+        return SignedContrasts(*_over_items(counts, arm), _of_trials(counts, arm), counts.sum(axis=-1))
     counts = entering([np.asarray(one.n, float) for one in (arm, arm_b)], pairing)
     n_items = [np.count_nonzero(n, axis=-1) for n in counts]
     of_arms = [_over_items(n, one) for n, one in zip(counts, (arm, arm_b), strict=True)]
@@ -372,7 +373,8 @@ def signed_contrasts(arm, arm_b=None, *, pairing="item"):
         variance, df = (
             np.where(n_items[0] > 1, pair, apart) for pair, apart in ((over_items, variance), (df_items, df))
         )
-    return SignedContrasts(mean - mean_b, variance, df, sum(n.sum(axis=-1) for n in counts))
+    noise = sum(_of_trials(n, one) for n, one in zip(counts, (arm, arm_b), strict=True))
+    return SignedContrasts(mean - mean_b, variance, df, noise, sum(n.sum(axis=-1) for n in counts))
 
 
 def signed_bounds(arms, asked_counts, *, pairing="item", least=-np.inf, most=np.inf):
@@ -555,6 +557,18 @@ def _rest(scores):
     of_llms, of_items = (scores.mean(axis=axis, keepdims=True) for axis in (-1, -2))
     left = scores - of_llms - of_items + of_llms.mean(axis=-2, keepdims=True)
     return np.divide(n_llms * n_items, (n_llms - 1.0) * (n_items - 1.0)) * (left**2).sum(axis=(-2, -1))
+
+
+def _of_trials(counts, arm):
+    """Variance of the mean over the items of an arm from trials alone; one trial varies as those of other items do."""
+    if arm.squares is None:
+        return np.full(counts.shape[:-1], np.nan)
+    several = counts > 1
+    variances = np.where(several, arm.trial_variance, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pooled = (variances * counts * (counts - 1)).sum(axis=-1) / np.where(several, counts - 1, 0.0).sum(axis=-1)
+        of_items = np.where(several, variances, np.where(counts > 0, pooled[..., None], 0.0))
+        return of_items.sum(axis=-1) / (counts > 0).sum(axis=-1) ** 2
 
 
 def _over_items(counts, arm):

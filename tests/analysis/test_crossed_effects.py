@@ -14,10 +14,12 @@ from statsmodels.regression.mixed_linear_model import MixedLM
 from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmodels
 
 from analysis.engine.domain_losses import DomainLosses
+from analysis.engine.rule import decide_over_vendors
 from analysis.methods.crossed_effects import (
     BALANCED,
     UNBALANCED,
     Arm,
+    SignedContrasts,
     crossed_contrast,
     mcnemar,
     paired_t,
@@ -464,6 +466,44 @@ def of_shares(yes, n=20):
     arms = [Arm(np.full((2, 1, 2, 1), n), *[np.array(k, float).reshape(2, 1, 2, 1)] * 2) for k in yes]
     contrasts = signed_contrasts(*arms)
     return contrasts, DomainLosses.of_contrasts(["a", "b"], ["v"], ["none", "sacd"], "chose", contrasts)
+
+
+def of_opposite_items(rng, biases, *, n_llms, n, baseline=0.5):
+    """Losses of LLMs whose items have these biases under no technique and another: two arms, n trials a cell."""
+    shape = (2, n_llms, len(biases[0]))
+    halves = np.array(biases, float)[:, None] / 2
+    yes = [rng.binomial(n, np.broadcast_to(baseline + sign * halves, shape)).astype(float) for sign in (1, -1)]
+    contrasts = signed_contrasts(*(Arm(np.full(shape, n), k, k) for k in yes))
+    of_one_vignette = SignedContrasts(*(np.moveaxis(values, 0, 1)[:, None] for values in vars(contrasts).values()))
+    llms = [f"llm {place}" for place in range(n_llms)]
+    losses = DomainLosses.of_contrasts(llms, ["v"], ["none", "role"], "chose", of_one_vignette)
+    return losses.compared("chose", "role", "none")
+
+
+def test_a_gain_is_by_how_much_the_bias_of_the_same_items_falls_although_these_go_opposite_ways():
+    control, technique = [0.9, 0.9, 0.6], [0.7, -0.2, 0.1]  # means of 0.8 and 0.2
+    rng, truth = np.random.default_rng(1), 0.8**2 - 0.2**2
+    drawn = [of_opposite_items(rng, (control, technique), n_llms=7, n=30) for _ in range(500)]
+    values = np.array([gains.values for gains in drawn])
+    # the variance of the items of the technique, 0.07, over 3 would make it 0.068 more
+    assert values.mean() == pytest.approx(truth, abs=4 * values.std() / np.sqrt(values.size))
+    decided = [decide_over_vendors(gains, level=0.025, margin=0.0)[0] for gains in drawn]
+    assert np.mean([row["gain"] for row in decided]) == pytest.approx(0.6, abs=0.01), "and never the whole bias"
+    held = [row["gain_squared_low"] <= truth <= row["gain_squared_high"] for row in decided]
+    assert 0.92 <= np.mean(held) <= 0.98
+    of_llms = [(low <= truth) & (truth <= high) for low, high in (of.bounds_of_llms(level=0.025) for of in drawn)]
+    assert np.mean(of_llms) >= 0.95, "an LLM's own interval is of other items too"
+
+
+def test_the_noise_of_a_contrast_is_that_of_its_trials_and_not_known_where_each_item_was_put_once():
+    a = Arm(np.array([[10, 10]]), np.array([[9, 6]]), np.array([[9, 6]]))
+    of_arm = np.array([0.9 * 0.1, 0.6 * 0.4]) / 9
+    once = one_trial(np.array([[1.0, 0.0]]))
+    assert signed_contrasts(a, a).noise[0] == pytest.approx(2 * of_arm.sum() / 4)
+    assert np.isnan(signed_contrasts(a, once).noise[0])
+    # an answer that is alone varies as those to the other item do: 0.9 over 9 trials
+    mixed = Arm(np.array([[10, 1]]), np.array([[9, 1]]), np.array([[9, 1]]))
+    assert signed_contrasts(mixed, mixed).noise[0] == pytest.approx(2 * (0.01 + 0.1) / 4)
 
 
 def test_a_technique_that_turns_a_bias_round_gains_nothing():

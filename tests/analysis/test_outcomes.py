@@ -426,7 +426,12 @@ def test_decisions_on_framing_changes_are_of_the_share_without_what_judges_get_w
 def test_of_judges_that_never_err_decisions_are_of_what_they_saw_and_may_say_that_nothing_differs():
     seen, labelled = of_judges(SHARES, accuracy=1)
     without = found(seen, arms=ONE_ARM, measured_from="judgement", judged=labelled)
-    pd.testing.assert_frame_equal(without, found(seen, arms=ONE_ARM, measured_from="answer"))
+    of_answers = found(seen, arms=ONE_ARM, measured_from="answer")
+    parts = [of[of["part"] == "contrasts"] for of in (without, of_answers)]
+    pd.testing.assert_frame_equal(*parts)
+    decided = [of[of["part"] == "decisions"] for of in (without, of_answers)]
+    pd.testing.assert_series_equal(*(of["decision"] for of in decided))
+    pd.testing.assert_series_equal(*(of["gain"] for of in decided), atol=0.005)  # texts are a sample of judges alone
     seen, labelled = of_judges({"no_technique": [0.3] * 6, "helps": [0.3] * 6}, accuracy=1, n_texts=900)
     assert decision(seen, arms=ONE_ARM, margin=0.1, measured_from="judgement", judged=labelled)["decision"] == (
         "equivalent"
@@ -485,6 +490,18 @@ def test_what_a_technique_does_to_the_items_that_were_put_is_not_taken_for_what_
     assert sum(row["decision"] in ("use", "avoid") for row in rows) <= 5  # 2 of 40 are expected; over LLMs alone, 17
     assert {row["method"] for row in rows} == {"t_over_vendors_and_items"}
     assert all(row["gain_high"] - row["gain_low"] > row["gain_plain_high"] - row["gain_plain_low"] for row in rows)
+
+
+def test_a_technique_is_compared_with_its_control_on_the_items_that_an_llm_answered_under_both():
+    rows = asked({"no_technique": [0.3] * 6, "helps": [0.1] * 6}, n_items=6)
+    is_lacking = (rows["technique"] == "helps") & rows["item"].isin(["item 0", "item 1"]) & (rows["arm"] == "gain")
+    lacking = rows.assign(
+        n_trials=rows["n_trials"].mask(is_lacking, 0), sum_of_values=rows["sum_of_values"].mask(is_lacking, 0),
+        sum_of_squares=rows["sum_of_squares"].mask(is_lacking, 0),
+    )  # fmt: skip
+    names = ["loss", "loss_control", "gain", "gain_low", "gain_high", "n_trials"]
+    without = decision(rows[~rows["item"].isin(["item 0", "item 1"])], n_draws=20)[names]
+    assert decision(lacking, n_draws=20)[names].to_dict() == pytest.approx(without.to_dict())
 
 
 def test_of_one_technique_it_is_not_said_that_it_is_the_best():
