@@ -108,6 +108,10 @@ def _decided(evidence, by_goal, row, goal):
     names = ("gain", "gain_low", "gain_high")
     text, *bounds = _numbers(words, [of_goal[name] for name in names if of_goal[name] is not None])
     text += f" [{', '.join(bounds)}]" if bounds else ""
+    if not evidence.own and of_goal["n_llms"] < len(evidence.llms):
+        n = of_goal["n_llms"]
+        losses = f"{words.number(of_goal['loss'], '.3g')} instead of {words.number(of_goal['loss_control'], '.3g')}"
+        text += f" in {n} {evidence.noun}{'s' * (n != 1)}: {losses}"
     if of_goal["decision"] is None:
         return f"({text})"
     said = on_an_llm(of_goal) if evidence.own else on_llms(of_goal)
@@ -131,11 +135,17 @@ def say_biases(evidence):
         return
     heads = ["measure", "arms", "technique", "difference (95 % interval)", "p, by\nHolm"]
     rows = [
-        [with_unit(bias), arms(bias), bias["name"], _difference(bias), probability(bias["p_holm"])]
-        for bias in evidence.biases
+        [with_unit(bias), arms(bias), f"{bias['name']}{of}", _difference(bias), probability(bias["p_holm"])]
+        for bias, of in zip(evidence.biases, _of_how_many(evidence), strict=True)
     ]
     kept = len(heads) - (not any(row[-1] for row in rows))
     print(lay_out(heads[:kept], [row[:kept] for row in rows], width=_width(), null="", right=(3, 4)))
+
+
+def _of_how_many(evidence):
+    """Say of each bias of how many LLMs it is, where these are not as many for all."""
+    sizes = [bias["n_llms"] for bias in evidence.biases]
+    return [f" ({n} {evidence.noun}{'s' * (n != 1)})" if len({*sizes}) > 1 else "" for n in sizes]
 
 
 def _difference(bias):

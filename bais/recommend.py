@@ -29,6 +29,7 @@ from bais.warehouse import (
 )
 from ingest.warehouse import UserError, printable
 
+FEW = 2  # sentences on what is not counted that are told without `--why`
 # what papers print, by the goal that asks the same of a technique and in which errors cannot cancel
 OF_PAPERS = {"deviation": "displacement", "susceptibility": "gap", "madb": "error"}
 WITHOUT_TRIALS = {
@@ -130,6 +131,7 @@ def recommend(
         say_json(_in_full(evidence, place, goals, sentences, studies) | {"unread_lines": unread})
         return
     also = f" (also {', '.join(studies)})" if studies else ""
+    rest = []
     if is_why:
         say_goals(evidence, goals)
         say_each(absence)
@@ -139,10 +141,14 @@ def recommend(
             say_biases(evidence)
         say_gains([evidence], goal)
         say_each([*absence, *in_brief(evidence, goal)])
-        say_each(beside_llms(people))
-        say_each(filter(None, [" ".join(sentences_on_shortfalls(evidence.shortfalls))]))
+        uncounted = list(sentences_on_shortfalls(evidence.shortfalls))
+        rest = uncounted[FEW:] and uncounted[1:]
+        say_each(filter(None, [" ".join(uncounted[:1] if rest else uncounted)]))
+    if is_why or not evidence.of(*evidence.goals):
+        say_each(beside_llms(people, has_sources=is_why))
     say_each([*told, *sentences_on_unread(unread)])
-    say(f"{'' if is_why else '`--why`: why. '}`bais words`: what words mean. Study: {place['study']}{also}.")
+    more = "`--why`: why, and what else is left out." if rest else "`--why`: why. `bais words`: what words mean."
+    say(f"{'`bais words`: what words mean.' if is_why else more} Study: {place['study']}{also}.")
     if not is_why:
         say_each(others)
 

@@ -179,7 +179,7 @@ def _of_items(bias):
     """Say that items differ in a bias, of which the mean over them says nothing."""
     if bias["p_items_alike"] is None or bias["p_items_alike"] >= SURE:
         return ""
-    cancels = ", so opposite biases of items may cancel in this mean" if _holds_none(bias) else ""
+    cancels = ", so opposite ones may cancel" if _holds_none(bias) else ""
     return f" Items differ in it (standard deviation {measures.difference(bias, bias['sd_of_items'])}){cancels}."
 
 

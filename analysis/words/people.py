@@ -54,7 +54,7 @@ def on_alterations(rows):
     return list(sentences.values())
 
 
-def beside_llms(rows):
+def beside_llms(rows, *, has_sources):
     """Say what people do beside what LLMs do, in the measure in which both are known.
 
     Parameters
@@ -62,6 +62,8 @@ def beside_llms(rows):
     rows : list of dict
         Rows of `marts.human_comparisons` that lead, over all LLMs, each with `n_unvarying`, how many LLMs are left out
         since their answers do not vary.
+    has_sources : bool
+        Whether it is said where what people do was published.
 
     Returns
     -------
@@ -70,7 +72,7 @@ def beside_llms(rows):
     return [
         f"People, by {named(row | {'measure': row['outcome'] or row['paradigm']})}: {row['measure']} = "
         f"{row['human_estimate']:.3g} ({row['human_low']:.3g} to {row['human_high']:.3g}; "
-        f"{row['human_question']}; {row['source']}). "
+        f"{row['human_question']}{'; ' + row['source'] if has_sources else ''}). "
         f"{_whose(row['n_llms'])}: {row['llm_estimate']:.3g}{_left_out(row['n_unvarying'])}."
         for row in rows
     ]
