@@ -51,16 +51,41 @@ order by llm
 """
 # of all LLMs with an interval over LLMs and items; of one, over its items; beside it what its measure is
 BIASES = """
+-- on how many items the number that an arm plants lies below the answers without it
+with planted as (
+    select study, paradigm, arm, count(*) as n_anchors,
+        count(*) filter (anchor_value < base) as n_anchors_below
+    from (
+        select study, paradigm, arm, vignette, item, any_value(anchor_value) as anchor_value
+        from marts.counts
+        where study = $study and paradigm = $paradigm and anchor_value is not null
+        group by all
+    )
+    inner join (
+        select vignette, item, arm as arm_b, sum(sum_of_values) / sum(n_trials) as base
+        from marts.counts
+        where
+            study = $study and paradigm = $paradigm and technique = 'no_technique' and row_set = 'accepted'
+            and measure = 'response'
+        group by all
+        having sum(n_trials) > 0
+    ) using (vignette, item)
+    inner join staging.stg_paradigms using (study, paradigm)
+    where arm_b = relative_to
+    group by all
+)
+
 select contrasts.*, better, reference, answer_kind, counted_labels, measured_from, is_leading, relative_to,
     (
         select list(declared.measure order by declared.measure) from staging.stg_paradigms as declared
         where declared.study = $study and declared.paradigm = $paradigm and declared.is_leading
     ) as leading_measures,
     coalesce(contains(contrasts.reason, 'unsigned'), false) as is_unsigned,
-    coalesce(display_name, technique) as name
+    coalesce(display_name, technique) as name, n_anchors, n_anchors_below
 from inference.outcome_contrasts as contrasts
 inner join staging.stg_paradigms using (study, paradigm, measure)
 left join seeds.techniques using (technique)
+left join planted using (study, paradigm, arm)
 where study = $study and paradigm = $paradigm and coalesce(measure = $measure, $measure is null)
     and case
         when $llm is null then is_headline

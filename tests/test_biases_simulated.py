@@ -202,10 +202,9 @@ def test_every_number_of_the_figures_of_biases_is_one_of_the_warehouse(biases):
         n_numbers, wrong = numbers_that_differ(tables, warehouse)
     tones = {bias.paradigm: bias.effects["devils_advocate"].tone for of, _ in matrices(study) for bias in of}
     assert {section.title for section in sections} == set(tones) == set(PARADIGMS)
-    hanging = {row["paradigm"] for row in shown if row["certainty"] == "hangs_on_suspect_rows"}
-    assert hanging
-    assert {tones[paradigm] for paradigm in hanging} == {"open"}
-    assert (tones["order"], tones["incidental_anchor"]) == ("open", "open"), "what hangs on doubts is not coloured"
+    of_order = [row for row in shown if row["paradigm"] == "order" and row["decision"]]
+    assert {(row["decision"], row["certainty"]) for row in of_order} == {("no_evidence", "no_evidence")}
+    assert (tones["order"], tones["incidental_anchor"]) == ("open", "open"), "what is not decided is not coloured"
     assert n_numbers > 130
     assert wrong == []
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bais.main import main
 from tests.conftest import SHARED
 
 pytestmark = pytest.mark.slow("imports and builds 71,260 answers")
@@ -61,6 +62,38 @@ def test_a_bias_is_estimated_of_each_paradigm_with_its_direction(biases):
     without_interval = [paradigm for paradigm, _, is_null in rows if is_null]
     assert (len(rows), without_interval) == (14, ["primacy"])  # of one item alone
     assert {paradigm for paradigm, value, _ in rows if value < 0} >= {"primacy", "framing_ratings"}
+
+
+def test_a_gain_is_by_how_much_the_bias_falls_although_items_go_opposite_ways(biases):
+    rows = biases.query(
+        "select technique, loss_control, loss, gain from inference.decisions "
+        "where paradigm = 'decoy' and llm is null and comparison = 'control' order by technique"
+    )
+    alone = dict(
+        biases.query(
+            "select technique, value from inference.outcome_contrasts where paradigm = 'decoy' and is_headline "
+            "and technique != 'no_technique'"
+        )
+    )
+    assert [technique for technique, *_ in rows] == ["analyst_role", "bias_warning", "chain_of_thought"]
+    for technique, loss_control, loss, gain in rows:
+        assert gain == pytest.approx(loss_control - loss)
+        if technique != "chain_of_thought":  # which lacks two items
+            assert loss == pytest.approx(abs(alone[technique]), abs=0.02)
+
+
+def test_each_bias_is_told_in_15_lines_and_what_its_mean_hides(biases, monkeypatch, capsys):
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(biases.path))
+    for module in ("terminal", "gains"):
+        monkeypatch.setattr(f"bais.{module}.terminal_width", lambda: 80)
+    told = {}
+    for (paradigm,) in biases.query("select distinct paradigm from inference.outcome_contrasts"):
+        assert main(["recommend", "--paradigm", paradigm]) == 0
+        told[paradigm] = capsys.readouterr().out
+    assert {paradigm: len(text.splitlines()) for paradigm, text in told.items() if len(text.splitlines()) > 15} == {}
+    assert "below the answers without it in 2 of 5 items" in " ".join(told["anchoring_facts"].split())
+    assert main(["recommend", "--paradigm", "framing", "--why"]) == 0
+    assert "+36 in 1 LLM: 32 instead of 68.3" in capsys.readouterr().out
 
 
 def test_the_published_indices_recompute_and_ours_has_a_sign_and_an_interval(biases):

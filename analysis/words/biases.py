@@ -20,6 +20,9 @@ UNSIGNED = (
     "It counts what differs, and the same question put twice may differ by chance: it tells techniques apart, and does "
     "not say how large a bias is."
 )
+OF_EITHER_SIDE = (
+    " The number lies below the answers without it in {below} of {n} items: its pull there takes off from this mean."
+)
 MISSING = "Had every trial been answered, it might be {least} to {most}."
 SURE = 0.05  # a p value below which a bias is said to be shown, and items to differ
 
@@ -129,7 +132,8 @@ def _sentence(bias, noun):
     if bias["arm_b"] is None:
         return f"{statement}, for {_like(bias, noun)}.{_of_items(bias)}"
     shows = "there is a bias" if _is_shown(bias) else "unclear whether there is a bias"
-    return f"{statement}: {shows}, for {_like(bias, noun)}.{_by_chance(bias)}{_of_missing(bias)}{_of_items(bias)}"
+    besides = f"{_by_chance(bias)}{_of_missing(bias)}{_of_items(bias)}{_of_sides(bias)}"
+    return f"{statement}: {shows}, for {_like(bias, noun)}.{besides}"
 
 
 def _holds_none(bias):
@@ -181,6 +185,12 @@ def _of_items(bias):
         return ""
     cancels = ", so opposite ones may cancel" if _holds_none(bias) else ""
     return f" Items differ in it (standard deviation {measures.difference(bias, bias['sd_of_items'])}){cancels}."
+
+
+def _of_sides(bias):
+    """Say of a number that lies below the answers on some items and above on others that it pulls either way."""
+    n, below = (bias.get(name) or 0 for name in ("n_anchors", "n_anchors_below"))
+    return OF_EITHER_SIDE.format(below=below, n=n) if 0 < below < n else ""
 
 
 def _like(bias, noun):

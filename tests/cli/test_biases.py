@@ -184,11 +184,11 @@ def test_beside_people_it_is_said_how_many_llms_have_no_effect_since_their_answe
     alike = over | {"llm_estimate": None, "reason": "zero_variance; no_human_effect", "leads": False}
 
     def said(*rows):
-        return " ".join(ask(see=[], beside={"marts.human_comparisons": rows}).split())
+        return " ".join(ask(see=["--why"], beside={"marts.human_comparisons": rows}).split())
 
     two = [alike | {"llm": llm, "human_effect": effect} for llm in ("vendor/b", "vendor/c") for effect in "xy"]
     others = [alike | {"llm": "vendor/d", "measure": "r"}, alike | {"llm": "vendor/e", "reason": "not_asked"}]
-    people = "People, by chose_sure: d = 0.4 (0.3 to 0.5; Q). "
+    people = "People, by chose_sure: d = 0.4 (0.3 to 0.5; Q; S). "
     assert f"{people}One LLM: 0.5 (2 more are left out: the answers of each never vary)." in said(over, *two, *others)
     assert f"{people}One LLM: 0.5 (1 more is left out: its answers never vary)." in said(over, two[0])
     assert f"{people}These 3 LLMs, on average: 0.5." in said(over | {"n_llms": 3}, *others)
