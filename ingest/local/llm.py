@@ -1,7 +1,7 @@
 """An LLM on this machine: any causal LM of Hugging Face, through torch and transformers, which `make local` installs.
 
-It is scored and it writes; no other file of either knows torch. Nothing is fetched where the weights are on disk, and
-code that comes with weights never runs.
+It is scored and it writes; a seq2seq model, which is none, rewrites sentences. No other file of these knows torch.
+Nothing is fetched where the weights are on disk, and code that comes with weights never runs.
 """
 
 import contextlib
@@ -41,8 +41,11 @@ class OutOfMemory(Exception):
     """A pass needs more memory than there is."""
 
 
-def load_local(name: str, device: str | None = None, dtype: str | None = None, called: str | None = None) -> "LocalLlm":
-    """Load an LLM from a folder, else by its id from the local cache, else from Hugging Face.
+def load_local(
+    name: str, device: str | None = None, dtype: str | None = None, called: str | None = None, *,
+    is_seq2seq: bool = False,
+) -> "LocalLlm":  # fmt: skip
+    """Load a causal LM, or a seq2seq model, from a folder, else by its id from the local cache, else from Hugging Face.
 
     Without a device it goes where a GPU is; without a number format it is float32 on the CPU, and else what its weights
     are stored in. It is called as it was asked for, and in a folder, whatever that is named after, `local/FOLDER`;
@@ -57,10 +60,11 @@ def load_local(name: str, device: str | None = None, dtype: str | None = None, c
         os.environ.setdefault(setting, value)
     if folder.is_dir():
         os.environ["HF_HUB_OFFLINE"] = "1"  # read when the libraries are imported, and they are told so once more
-        return _loaded(str(folder), called or f"local/{folder.resolve().name}", device, dtype, is_local=True)
+        name = called or f"local/{folder.resolve().name}"
+        return _loaded(str(folder), name, device, dtype, is_seq2seq, is_local=True)
     for is_local in (True, False):
         try:
-            return _loaded(name, called or name, device, dtype, is_local)
+            return _loaded(name, called or name, device, dtype, is_seq2seq, is_local)
         except _NotThere as error:
             problem = f"{printable(name)} is not on this machine and cannot be fetched: {error}"
     raise UserError(problem, CANNOT_BE_ASKED)
@@ -81,7 +85,7 @@ class _NotThere(Exception):
     """Something of an LLM is not on this machine, or not where it is fetched from."""
 
 
-def _loaded(place, name, device, dtype, is_local):
+def _loaded(place, name, device, dtype, is_seq2seq, is_local):
     import torch
     import transformers
 
@@ -97,14 +101,23 @@ def _loaded(place, name, device, dtype, is_local):
         raise UserError(f"{printable(place)} holds no LLM: there is no config.json in it", CANNOT_BE_ASKED)
     with _worded(name, "the configuration", is_folder):
         config = transformers.AutoConfig.from_pretrained(place, **told)
+    if config.is_encoder_decoder != is_seq2seq:
+        raise UserError(
+            f"{printable(name)} is no seq2seq model, such as T5, BART or Pegasus, but {printable(config.model_type)}: "
+            "name one that was trained to rewrite sentences, or leave `rewrites` away"
+            if is_seq2seq
+            else f"{printable(name)} is a seq2seq model, which reads no question: it can rewrite texts, in a study "
+            "that says `rewrites: sentences` of it",
+            CANNOT_BE_ASKED,
+        )
     if is_folder and not any((Path(place) / file).exists() for file in TOKENIZER_FILES):
         raise UserError(f"{printable(place)} holds no tokenizer, such as a tokenizer.json", CANNOT_BE_ASKED)
     with _worded(name, "the tokenizer", is_folder):
         tokenizer = transformers.AutoTokenizer.from_pretrained(place, **told)
-    with _worded(name, "the weights", is_folder):
-        model, report = transformers.AutoModelForCausalLM.from_pretrained(
-            place, config=config, dtype=dtype, output_loading_info=True, **told
-        )
+    kind = "seq2seq models" if is_seq2seq else "causal LMs"
+    with _worded(name, "the weights", is_folder, kind):
+        of_kind = transformers.AutoModelForSeq2SeqLM if is_seq2seq else transformers.AutoModelForCausalLM
+        model, report = of_kind.from_pretrained(place, config=config, dtype=dtype, output_loading_info=True, **told)
         if missing := sorted(report["missing_keys"]):
             raise UserError(
                 f"the weights of {printable(name)} lack {missing[0]} and {len(missing) - 1} others, which would be "
@@ -113,7 +126,7 @@ def _loaded(place, name, device, dtype, is_local):
             )
         model = model.to(device).eval()
     revision = _hash_of(Path(place)) if is_folder else getattr(config, "_commit_hash", None) or "unknown"
-    return LocalLlm(name, revision, model, tokenizer)
+    return (LocalRewriter if is_seq2seq else LocalLlm)(name, revision, model, tokenizer)
 
 
 class LocalLlm:
@@ -320,9 +333,47 @@ class Passage:
         unread = self.ids if self.cache is None else ids
         told = {"logits_to_keep": 1} if self.llm._keeps_last else {}
         told |= {"past_key_values": self.cache} if self.cache is not None else {}
-        passed = self.llm._pass(input_ids=self.llm._tensor([unread]), use_cache=True, **told)
+        passed = self.llm._pass(**self._given(self.llm._tensor([unread])), use_cache=True, **told)
         self.cache = getattr(passed, "past_key_values", None)
         self.logits = passed.logits[0, -1].double().cpu().numpy()
+
+    def _given(self, unread):
+        return {"input_ids": unread}
+
+
+class LocalRewriter(LocalLlm):
+    """A seq2seq model and its tokenizer: it reads a text whole and writes another one from its first token on."""
+
+    def begin(self, ids: Sequence[int]) -> "Rewriting":
+        """Read the tokens of a text, to write another one."""
+        return Rewriting(self, ids)
+
+    @property
+    def start_ids(self) -> list[int]:
+        """The tokens that each text begins with that it writes."""
+        told = self.model.generation_config
+        ids = told.decoder_start_token_id, told.forced_bos_token_id
+        if ids[0] is None:
+            raise UserError(
+                f"{printable(self.name)} does not say which token a text begins with: give its configuration a "
+                "decoder_start_token_id",
+                CANNOT_BE_ASKED,
+            )
+        return [token for token in ids if token is not None]
+
+
+class Rewriting(Passage):
+    """A text that a seq2seq model has read, and what it has written of it."""
+
+    def __init__(self, llm: LocalRewriter, ids: Sequence[int]):
+        import torch
+
+        with _memory(), torch.inference_mode():
+            self.encoded = llm.model.get_encoder()(input_ids=llm._tensor([ids]))
+        super().__init__(llm, llm.start_ids)
+
+    def _given(self, unread):
+        return {"encoder_outputs": self.encoded, "decoder_input_ids": unread}
 
 
 @contextlib.contextmanager
@@ -345,7 +396,7 @@ def _memory() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _worded(name, what, is_folder) -> Iterator[None]:
+def _worded(name, what, is_folder, kind="causal LMs") -> Iterator[None]:
     """Say in one sentence why something of an LLM cannot be loaded."""
     import torch
 
@@ -365,7 +416,7 @@ def _worded(name, what, is_folder) -> Iterator[None]:
             reason = f"{name} comes with code of its own, which never runs here: only architectures of transformers do"
         elif any(words in message for words in UNKNOWN):
             reason = (
-                f"the architecture of {name} is none of the causal LMs that transformers "
+                f"the architecture of {name} is none of the {kind} that transformers "
                 f"{_version_of('transformers')} knows"
             )
         elif isinstance(error, OSError) and not is_folder:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ingest.local.coverage import TooShort
 from ingest.local.llm import OutOfMemory, load_local
-from ingest.local.methods import method_of, sorted_by_attention
+from ingest.local.methods import Method, method_of, sorted_by_attention
 from ingest.local.settings import MOST_PREFIX_TOKENS, AttentionSort, SelfDebias, parse_decoding
 from ingest.local.writing import Draft, NotFinite, Stopped
 from ingest.prompts import fill
@@ -27,6 +27,7 @@ FAILURES = {
     Stopped: ("stopped", "nobody waited for the reply", "retry"),
 }
 PARAGRAPH, LINE = re.compile(r"\n\s*\n"), re.compile(r"\n")
+SPACED = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 
 
 class Local:
@@ -47,7 +48,7 @@ class Local:
 
     def __init__(self, llm, design):
         self.design = design
-        self.llm = load_local(llm.model or llm.llm, llm.device, llm.dtype, llm.llm)
+        self.llm = load_local(llm.model or llm.llm, llm.device, llm.dtype, llm.llm, is_seq2seq=bool(llm.rewrites))
         self.busy = threading.Lock()
         self.decodings = {
             name: parse_decoding(technique["decoding"])
@@ -101,6 +102,8 @@ class Local:
         }  # fmt: skip
         with self.busy:
             try:
+                if question.llm.rewrites:
+                    return self._rewritten(question, most_tokens, recorded, stop.is_set)
                 return self._written(question, decoding, temperature, most_tokens, recorded, stop.is_set)
             except tuple(FAILURES) as error:
                 why = next(why for kind, why in FAILURES.items() if isinstance(error, kind))
@@ -133,15 +136,46 @@ class Local:
                 parameters=recorded,
             )
         written = draft.write(method, most_tokens)
+        return self._reply(written.text, written.is_complete, n_in, written.n_tokens, recorded)
+
+    def _rewritten(self, question, most_tokens, recorded, should_stop):
+        """Have each sentence of a text rewritten by itself, in the likeliest tokens; what lies between them stays."""
+        pieces = sentences(self._text_of(question.trial))
+        recorded |= {
+            "temperature": 0, "decoding": "greedy", "rewrites": question.llm.rewrites, "n_sentences": len(pieces),
+            "not_sent": ["messages"] + ([] if question.temperature is None else ["temperature"]),
+        }  # fmt: skip
+        texts, n_in, n_out, is_complete = [], 0, 0, True
+        for piece in pieces:
+            before, sentence, behind = SPACED.fullmatch(piece).groups()
+            ids = self.llm.encode([sentence])[0]
+            n_written = len(self.llm.start_ids) + most_tokens
+            if self.llm.window and max(len(ids), n_written) > self.llm.window:
+                raise NoReply(
+                    "context_length",
+                    f"a sentence has {len(ids)} tokens and what is written of it may have {n_written}, and the LLM "
+                    f"takes {self.llm.window} of either",
+                    "fail",
+                    parameters=recorded,
+                )
+            draft = Draft(self.llm, lambda prefix, ids=ids: ids, None, 0, None)
+            draft.should_stop = should_stop
+            written = draft.write(Method(), most_tokens)
+            texts.append(f"{before}{written.text.strip()}{behind}")
+            n_in, n_out = n_in + len(ids), n_out + written.n_tokens
+            is_complete = is_complete and written.is_complete
+        return self._reply("".join(texts), is_complete, n_in, n_out, recorded)
+
+    def _reply(self, text, is_complete, n_in, n_out, recorded):
         return Reply(
-            text=written.text,
-            finish_reason="stop" if written.is_complete else "length",
+            text=text,
+            finish_reason="stop" if is_complete else "length",
             returned_model=self.llm.name,
             upstream_provider="local",
             system_fingerprint=self.llm.revision,
             parameters=recorded,
             tokens_in=n_in,
-            tokens_out=written.n_tokens,
+            tokens_out=n_out,
             cost_usd=0.0,
         )
 

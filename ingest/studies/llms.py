@@ -100,7 +100,10 @@ Variable = Annotated[str, AfterValidator(_variable)]
 
 
 class Llm(Part):
-    """An LLM to ask, and how."""
+    """An LLM to ask, and how.
+
+    One that `rewrites` sentences is a seq2seq model, which is given each sentence of a text and no question.
+    """
 
     llm: LlmId
     provider: Literal["openai", "codex", "simulated", "local"] = "openai"
@@ -114,13 +117,16 @@ class Llm(Part):
     extra: Annotated[dict, AfterValidator(_without_keys)] = Field({})
     device: Literal[DEVICES] | None = None
     dtype: Literal[DTYPES] | None = None
+    rewrites: Literal["sentences"] | None = None
     simulated: Truth | None = None
 
     @model_validator(mode="after")
     def _is_of_its_kind(self):
         if (self.provider == "local") != (self.engine == "local"):
             raise ValueError("should say `engine: local` and no provider if it runs on this machine")
-        of_others = ("base_url", "api_key_env", "top_logprobs", "extra") if self.engine else ("device", "dtype")
+        of_others = (
+            ("base_url", "api_key_env", "top_logprobs", "extra") if self.engine else ("device", "dtype", "rewrites")
+        )
         if idle := [key for key in of_others if getattr(self, key)]:
             where = "is asked at an endpoint" if self.engine else "runs on this machine (`engine: local`)"
             raise ValueError(f"{idle[0]} is for an LLM that {where}")

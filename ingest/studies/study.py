@@ -157,6 +157,9 @@ class Study(Part):
 
     def _check_engines(self):
         """Hold what techniques do to the decoding of an LLM against where it runs, and at which temperature."""
+        for llm in self.all_llms:
+            if llm.rewrites:
+                self._check_rewriter(llm)
         for technique in self.techniques:
             name, decoding = technique["technique"], technique.get("decoding")
             if not decoding:
@@ -171,6 +174,20 @@ class Study(Part):
                     f"temperatures: at 0 an LLM takes its likeliest token, which technique {name} cannot change, since "
                     "it changes the temperature alone: leave 0 or the technique away"
                 )
+
+    def _check_rewriter(self, llm):
+        """Refuse to ask a seq2seq model anything: it is given the sentences of an item's text, and no words."""
+        begins = f"llms: {llm.llm} rewrites the sentences of a text and reads no question"
+        if llm not in self.llms:
+            raise ValueError(f"judges: {llm.llm} rewrites the sentences of a text and judges none: name another")
+        if others := [name for name in self._named()["techniques"] if name != NO_TECHNIQUE]:
+            raise ValueError(f"{begins}, so that technique {others[0]} cannot reach it: leave one of the two away")
+        for vignette in self.vignettes:
+            name = vignette["vignette"]
+            if not vignette.get("text_field"):
+                raise ValueError(f"{begins}, and vignette {name} has no text: its paradigm says no `text_field`")
+            if self._kind(vignette) != "text":
+                raise ValueError(f"{begins}, and vignette {name} asks for a {self._kind(vignette)}")
 
     def _check_kinds(self):
         """Refuse a technique that is for no kind of answer that is asked for."""

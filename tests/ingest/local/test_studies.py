@@ -1,6 +1,7 @@
 """Studies with LLMs on this machine, as far as they go without torch."""
 
 import asyncio
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -49,6 +50,31 @@ REFUSED = {
         "3, explanation_tokens: 9, question: '{continuation}', rejects: ['(']}}", "1", 5, "is no regular expression",
     ),
 }  # fmt: skip
+
+
+REWRITER = "{llm: our/negation, engine: local, model: ./weights, rewrites: sentences}"
+NO_REWRITING = {
+    "a technique": (REWRITER, "falsify", "self_awareness", "", "so that technique self_awareness cannot reach it"),
+    "no text": (REWRITER, "decoy", "no_technique", "", "has no text: its paradigm says no `text_field`"),
+    "another answer": (REWRITER, "fact_check", "no_technique", "", "asks for a label"),
+    "an endpoint": (
+        "{llm: a/b, rewrites: sentences}", "falsify", "no_technique", "",
+        "rewrites is for an LLM that runs on this machine",
+    ),
+    "a judge": (
+        "sim/newsreader", "summarise", "no_technique",
+        f"judges: {{llms: [{REWRITER}], paradigm: framing_of_text, labels: [Good, Bad], question: '{{text}}', "
+        "roles: [answer]}",
+        "our/negation rewrites the sentences of a text and judges none",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NO_REWRITING)
+def test_a_model_that_rewrites_sentences_is_asked_nothing(case):
+    llm, paradigm, technique, more, said = NO_REWRITING[case]
+    with pytest.raises(UserError, match=re.escape(said)):
+        parse_study(f"study: here\nparadigm: {paradigm}\nllms: [{llm}]\ntechniques: [{technique}]\n{more}")
 
 
 def text(llm=HERE, technique="mirostat", temperature="0.01"):
