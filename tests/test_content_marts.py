@@ -7,11 +7,17 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markupsafe import Markup
 
+from analysis.report.biases import sections_on_biases
+from analysis.report.queries import queries
+from analysis.report.studies import Study
 from bais.sql_functions import register
+from bais.warehouse import records
 from ingest.warehouse import in_memory
 from tests.analysis.test_outcomes import answered
 from tests.tools.contracts import make_tables, relation_of
+from tests.tools.report_page import numbers_that_differ
 from tests.tools.unit_models import render
 
 VARS = {"similarity_alphas": {"tfidf": 0.05, "minilm": 0.2}}
@@ -197,3 +203,34 @@ def test_the_curve_falls_with_alpha_and_meets_the_share_at_the_alpha_of_the_inst
         chosen = outcomes.query("measure == 'primacy' and llm == 'a' and technique == 'helps'")
         share = chosen.loc[chosen["instrument"] == instrument, "value"].mean()
         assert of.loc[np.isclose(of["alpha"], alpha), "primacy"].item() == pytest.approx(share)
+
+
+def test_the_page_shows_means_over_data_sets_and_leaves_out_who_was_not_asked_with_each():
+    told = {
+        "paradigm": "summarise", "measure": "framing_changed", "vignette": "v", "technique": "no_technique",
+        "item": "i", "trial_id": "t",
+    }  # fmt: skip
+    cells = {("amazon", "a/one"): 0.1, ("media", "a/one"): 0.4, ("media", "b/two"): 0.9, ("made_up", "sim/three"): 0.7}
+    rows = [told | {"study": study, "llm": llm, "value": value} for (study, llm), value in cells.items()]
+    summary = {
+        "study": "media",
+        "paradigm": "summarise",
+        "headline": "it is",
+        "sentences": [],
+        "notes": [],
+        "goals": [],
+    }
+    with in_memory() as memory:
+        landed(memory, "outcomes", rows)
+        made(memory, "data_set_means")
+        shown = records(memory, queries({"outcomes", "data_set_means"})["data_set_means"])
+        tables = {"said_of_biases": [summary], "biases": [], "alterations": [], "techniques": [], "llms": []}
+        (section,) = sections_on_biases(Study("media", False, tables | {"data_set_means": shown}), "study-1")
+        page = "".join(str(Markup.escape(table)) for table in section.tables)
+        n_numbers, wrong = numbers_that_differ(page, memory)
+    assert {row["study"] for row in shown} == {"amazon", "media"}
+    assert [(row["llm"], row["value"], row["n_llms_left_out"]) for row in shown if row["study"] == "media"] == [
+        (None, pytest.approx(0.25), 1), ("a/one", pytest.approx(0.25), 0), ("b/two", 0.9, 0),
+    ]  # fmt: skip
+    assert "all that were asked with each data set" in page
+    assert (n_numbers, wrong) == (12, [])

@@ -15,10 +15,11 @@ from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import number, share, signed, text, whole
 from analysis.report.values import MISSING, SAID_ABOVE, clean
 from analysis.words.codes import on_llms
-from analysis.words.measures import most_cautious, unit_of
+from analysis.words.measures import BUILT_IN, unit_of
 from analysis.words.people import PERIODS
 
 CONTRASTS, DECIDED = "inference.outcome_contrasts", "inference.decisions"
+MEANS = "content.data_set_means"
 FORETOLD = "inference.predictions"
 ALTERED = {
     "framing_changed": "changes of framing: how often an answer frames its text otherwise",
@@ -168,6 +169,7 @@ def _section(study, summary, id_):
         _table(study, " by ".join(filter(None, measure)), list(of_measure))
         for measure, of_measure in groupby(rows, key=lambda row: (row["measure"], row["instrument"]))
     ]
+    tables += _tables_of_data_sets(study, summary["paradigm"])
     command = f"bais recommend --paradigm {paradigm} --study {study.name}"
     return Section(id_, paradigm, headline, summary["sentences"], [], summary["notes"], command, tables=tables)
 
@@ -191,6 +193,31 @@ def _table_of_goals(study, summary):
     key = {"study": study.name, "paradigm": summary["paradigm"], "comparison": "control", "llm": None}
     by = ("domain", "goal", "technique", "control")
     return figure_table(study, "What each technique gains by each goal", DECIDED, key, by, shown, columns)
+
+
+def _tables_of_data_sets(study, paradigm):
+    """Make a table of each measure of texts and facts: its mean over the data sets that a paradigm was asked with."""
+    rows = [row for row in study.rows("data_set_means", paradigm=paradigm) if row["measure"] in BUILT_IN]
+    columns = ("is_simulated", "measure", "instrument", "arm")
+    return [
+        _over_data_sets(study, {"paradigm": paradigm, **dict(zip(columns, of, strict=True))}, list(group))
+        for of, group in groupby(rows, key=lambda row: tuple(row[column] for column in columns))
+    ]
+
+
+def _over_data_sets(study, key, rows):
+    words, is_share = BUILT_IN[key["measure"]]
+    by = f" (by {key['instrument']})" if key["instrument"] else ""
+    columns = [
+        ("technique", lambda row: study.technique(row["technique"])),
+        ("LLM", lambda row: study.llm(row["llm"]) if row["llm"] else "all that were asked with each data set"),
+        ("mean", share("value") if is_share else number("value", digits=3)),
+        ("data sets", whole("n_data_sets")),
+        ("LLMs", whole("n_llms")),
+        ("LLMs that a data set lacks", whole("n_llms_left_out")),
+    ]
+    caption = f"{words}{by}: the mean over data sets, in which each LLM in each data set weighs the same"
+    return figure_table(study, caption, MEANS, key, ("technique", "llm"), rows, columns)
 
 
 def _table(study, measure, rows):

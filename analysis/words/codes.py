@@ -220,6 +220,7 @@ REASONS = {
     "one_technique": "of one technique alone no place says anything",
     "valid_range_unknown": "it is not known what missing answers could have been",
     "control_not_asked": "its control was not asked of the same LLMs",
+    "no_shared_llm": "no LLM was asked with each of the data sets",
     "not_asked_with_it": "this LLM was not asked with it, so that its other results foretell this one",
     "llms_lacking": "not every technique was asked of the same LLMs",
     "llms_differ": "some LLM surely gains or loses more than the margin",

@@ -650,7 +650,7 @@ def test_a_bias_is_a_row_for_each_contrast_coloured_by_what_is_decided(ask, tmp_
     ask(biases=[*of_others, *arms, second], decisions=decisions, leading="chose_sure")
     with contextlib.closing(duckdb.connect(str(tmp_path / "some.duckdb"))) as warehouse:
         said, shown = on_a_page(warehouse, "s")
-    rows = {"said_of_biases": said, "biases": shown, "alterations": [], "techniques": []}
+    rows = {"said_of_biases": said, "biases": shown, "alterations": [], "data_set_means": [], "techniques": []}
     study = Study("s", False, rows)
     (section,) = sections_on_biases(study, "study-1")
     assert section.tables[0].name.startswith("chose_sure")
