@@ -185,8 +185,10 @@ def test_the_command_says_of_document_c_in_one_paragraph_what_its_numbers_say_of
         "Document C rests on printed numbers alone: 929 numbers (in 959 places), of which 129 recompute, 12 do not "
         "recompute and 788 cannot be derived; 21 sentences (in 23 places), of which 11 recompute and 10 do not "
         "recompute; of the 14 that can be judged 5 are the other way, unsure (by the estimate alone) and 9 "
-        "compare unlike conditions. Why 767 cannot be derived: the paper publishes neither its texts nor what the LLMs "
-        "wrote, so that this number can only be quoted. Farthest off: How much more often people choose a product "
+        "compare unlike conditions. Why 788 cannot be derived: the paper publishes neither its texts nor what the LLMs "
+        "wrote, so that this number can only be quoted (767); the answers of the people were never published, so that "
+        "this number can only be quoted (13); nothing that the paper prints could give this number: it can only be "
+        "quoted (8). Farthest off: How much more often people choose a product "
         "after its summary than after its review (Abstract): printed 32 %, but the other printed numbers give 60.0 %; "
     ) in said
     assert "could not be judged" not in said

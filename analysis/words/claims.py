@@ -358,9 +358,13 @@ def _of_printed_alone(document, claims):
         counted = _counts(judged, "holds", IN_FULL["sentence"])
         said.append(f"of the {len(judged):,} that can be judged {listed(counted)}")
     told = [f"Document {document} rests on printed numbers alone: {'; '.join(said)}."]
-    if why := Counter(filter(None, (claim["not_derivable"] for claim in distinct(its)))).most_common(1):
-        ((reason, n),) = why
-        told.append(f"Why {n:,} cannot be derived: {reason[0].lower()}{reason[1:]}")
+    if why := Counter(filter(None, (claim["not_derivable"] for claim in distinct(its)))).most_common():
+        reasons = [
+            f"{reason[0].lower()}{reason[1:].removesuffix('.')}{f' ({n:,})' if len(why) > 1 else ''}"
+            for reason, n in why
+        ]
+        total = sum(n for _, n in why)
+        told.append(f"Why {total:,} cannot be derived: {'; '.join(reasons)}.")
     off = [claim for claim in distinct(its) if claim["kind"] == "value" and claim["recomputes"] == "no"]
     if off := sorted(off, key=how_far_off, reverse=True)[:MOST_OFF]:
         those = (
