@@ -31,12 +31,13 @@ CONFIGS = {
     "bart": lambda: transformers.BartConfig(
         vocab_size=600, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
         decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, max_position_embeddings=64,
-        decoder_start_token_id=3, forced_bos_token_id=1, eos_token_id=2, bos_token_id=1, pad_token_id=0,
+        decoder_start_token_id=3, eos_token_id=2, bos_token_id=1, pad_token_id=0,
     ),
     "llama": lambda: transformers.LlamaConfig(
         vocab_size=600, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64,
     ),
 }  # fmt: skip
+STARTS = {"t5": [0], "bart": [3, 1]}  # the second token is one that the model has to begin with
 NEWS = [
     "The parliament has voted for a bridge. Work on it begins in spring.\n\nNobody knows the price!",
     "The court has dropped the case.",
@@ -62,6 +63,8 @@ def folder(tmp_path_factory):
                     if weights.ndim == 2:
                         weights.mul_(8)  # so that what is read makes a difference
             model.generation_config.eos_token_id = ENDS
+            if starts := STARTS.get(architecture, [])[1:]:
+                model.generation_config.forced_bos_token_id = starts[0]
             model.save_pretrained(made[architecture])
             byte_level(False).save_pretrained(made[architecture])
         return made[architecture]
@@ -103,13 +106,10 @@ def spooled(kind):
     return [record for record in map(json.loads, lines) if record["kind"] == kind]
 
 
-def by_hand(place, text):
+def by_hand(place, text, starts):
     """What the likeliest tokens make of each sentence, one pass over all of it for each token."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(place)
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(place).eval()
-    starts = [model.config.decoder_start_token_id]
-    if (forced := model.generation_config.forced_bos_token_id) is not None:
-        starts.append(forced)
     made = []
     for piece in sentences(text):
         ids, written = tokenizer(piece.strip(), return_tensors="pt").input_ids, []
@@ -128,7 +128,7 @@ def test_each_sentence_becomes_what_a_greedy_loop_by_hand_writes_of_it(folder, h
     outcome = collect(study(folder(architecture)))
     assert (outcome.n_done, outcome.n_left, outcome.exit_code) == (3, 0, 0)
     written = {trial["item"]: trial["text"] for trial in spooled("trial")}
-    expected = {item["item"]: by_hand(folder(architecture), item["text"]) for item in ITEMS}
+    expected = {item["item"]: by_hand(folder(architecture), item["text"], STARTS[architecture]) for item in ITEMS}
 
     assert written == expected
     assert len({*written.values()}) == len(ITEMS)
