@@ -49,12 +49,7 @@ followed as (
 -- of each condition, how many of its answers have something beside them that their source has read
 lists as (
     select
-        batch_id,
-        min(cell) as cell,
-        any_value(llm) as llm,
-        item,
-        count(*) as n_trials,
-        count(read_as) as n_read
+        batch_id, min(cell) as cell, any_value(llm) as llm, item, count(*) as n_trials, count(read_as) as n_read
     from {{ ref('gate_trials') }}
     where is_new and is_read_by_source
     group by batch_id, technique, arm, item
@@ -62,8 +57,7 @@ lists as (
 
 wrong as (
     select
-        batch_id,
-        cell,
+        batch_id, cell,
         concat_ws(' ', llm, technique, coalesce(arm, direction)) as cell_name,
         {% for check, condition, value, n, words in offences %}
         case

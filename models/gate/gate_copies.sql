@@ -13,8 +13,7 @@ landed as (
 -- a hash is counted first, as few trials are alike
 hashed as not materialized (
     select
-        trial_id,
-        source,
+        trial_id, source,
         hash(anchored_cell, item, judged, temperature, asked_at, text_hash, number, said_hash) as call_hash,
         hash(anchored_cell, item, judged, repeat, temperature, replicate, prompt_hash, session_id) as place_hash
     from trials
@@ -56,8 +55,7 @@ asked_at_once as (
 -- calls that differ have other times, and most have a time of their own: it is not that of the file
 timed as (
     select
-        study,
-        vignette,
+        study, vignette,
         sum(n_times) >= sum(n) / 2
         and sum(n_times - 1) >= getvariable('distinct_times') * sum(n_calls - 1) as is_timed,
         sum(n_calls - 1) = 0 as is_unknown
@@ -92,8 +90,7 @@ weighed as (
 
 numbered as (
     select
-        trial_id,
-        source,
+        trial_id, source,
         row_number() over (
             partition by
                 anchored_cell, item, judged, temperature, asked_at, text_hash, number, said_hash,
