@@ -125,7 +125,7 @@ MEANINGS = (
             advice: ("BESIDE_PLAIN", "LESS", "SEEN", "SEEN_OF_ALL", "SHIFT_ALONE", "LOSSES"),
             matrix: ("OWN_PROMPT", "IN_MIND"),
             conclusions: ("LABELS", "LIMITS", "CONTRADICTED", "CAVEATS"),
-            biases: ("DESCRIBED", "NOT_A_DIFFERENCE", "UNSIGNED"),
+            biases: ("DESCRIBED", "NOT_A_DIFFERENCE", "OF_EITHER_SIDE", "UNSIGNED"),
         },
     ),
     Meaning(

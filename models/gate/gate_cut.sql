@@ -1,7 +1,11 @@
 -- One row per audited trial of an LLM that lacks runs the more often the higher its cells answer, or the lower, by more
 -- than chance (Spearman 1904, with Fisher's z): somebody may have taken out what was too high, or too low.
 {% set of_llm = 'study, vignette, llm' %}
-with cells as (
+with trials as not materialized (
+    select * from {{ ref('gate_trials') }}
+),
+
+cells as (
     select
         {{ of_llm }},
         anchored_cell,
@@ -11,7 +15,7 @@ with cells as (
         greatest(n_runs - count(*), 0) as n_missing,
         rank() over (partition by {{ of_llm }} order by level) as level_rank,
         rank() over (partition by {{ of_llm }} order by n_missing / n_runs) as missing_rank
-    from {{ ref('gate_trials') }}
+    from trials
     where replicate is not null
     group by {{ of_llm }}, anchored_cell, temperature
     having level is not null
@@ -35,7 +39,7 @@ select
     concat(
         n_missing, ' of ', n_runs, ' runs are not there, the more the ', if(z > 0, 'higher', 'lower'), ' a cell answers'
     ) as detail
-from {{ ref('gate_trials') }} as trials
+from trials
 inner join llms using ({{ of_llm }})
 where
     trials.is_new and n_lacking >= getvariable('fewest') and quarter = 0

@@ -1,6 +1,21 @@
 -- One row per trial and reason to flag it: what is wrong with the trial itself, and the trials because of which their
 -- cell is above a threshold.
-with trials as not materialized (
+with reasons as (
+    select reason, severity from {{ ref('flag_reasons') }}
+),
+
+offences as (
+    select trial_id, batch_id, study, reason, detail from {{ ref('gate_offences') }}
+),
+
+cell_offences as (
+    select cell_offences.batch_id, cell_offences.cell, cell_offences.reason, cell_offences.detail
+    from {{ ref('gate_cell_offences') }} as cell_offences
+    inner join {{ source('gate', 'checks') }} as checks on cell_offences.reason = checks.check_name
+    where cell_offences.value > least(checks.warn, checks.fail)
+),
+
+trials as not materialized (
     select trial_id, batch_id, study, cell, llm, status from {{ ref('gate_trials') }}
     where is_new
 ),
@@ -24,16 +39,14 @@ served_elsewhere as (
 ),
 
 found as (
-    select trial_id, batch_id, study, reason, detail from {{ ref('gate_offences') }}
+    select * from offences
     union all
-    select trials.trial_id, trials.batch_id, trials.study, cell_offences.reason, cell_offences.detail from trials
-    inner join {{ ref('gate_cell_offences') }} as cell_offences using (batch_id, cell)
-    inner join {{ source('gate', 'checks') }} as checks
-        on cell_offences.reason = checks.check_name and cell_offences.value > least(checks.warn, checks.fail)
+    select trials.trial_id, batch_id, trials.study, reason, detail from trials
+    inner join cell_offences using (batch_id, cell)
     where
-        cell_offences.reason = trials.status
-        or (cell_offences.reason = 'upstream_providers' and trials.trial_id in (from served_elsewhere))
+        reason = status
+        or (reason = 'upstream_providers' and trial_id in (select served_elsewhere.trial_id from served_elsewhere))
 )
 
 select found.trial_id, found.batch_id, found.study, reasons.severity, reason, found.detail from found
-inner join {{ ref('flag_reasons') }} as reasons using (reason)
+inner join reasons using (reason)

@@ -84,6 +84,11 @@ with batches as (
     select batch_id, models, techniques, case_numbers from {{ ref('gate_batches') }}
 ),
 
+paired as (
+    select (study, paradigm) from {{ ref('stg_paradigms') }}
+    where pairing = 'item'
+),
+
 -- what is wrong with an LLM or a cell of it, and what its prompts tell
 told_together as (
     select * from {{ source('gate', 'culprits') }}
@@ -137,6 +142,7 @@ longest_calls as (
 
 arms as (
     select study, vignette, technique, count(distinct arm) as n_arms from gate_kinds
+    where (study, paradigm) in (from paired)
     group by all
 ),
 
@@ -144,12 +150,7 @@ arms as (
 unpaired as (
     select unnest(list(trial_id)) as trial_id, any_value(n_arms) - count(distinct arm) as n_lacking from trials
     inner join arms using (study, vignette, technique)
-    where
-        status = 'answered' and role is null
-        and (study, paradigm) in (
-            select (study, paradigm) from {{ ref('stg_paradigms') }}
-            where pairing = 'item'
-        )
+    where status = 'answered' and role is null
     group by study, vignette, llm, technique, temperature, item, replicate
     having n_lacking > 0
 ),
@@ -174,11 +175,7 @@ unreadable as (
 -- where nobody knows the protocol of an archive, what most trials of the vignette have is the yardstick, for a warning
 asked_with as (
     select
-        study,
-        vignette,
-        direction,
-        anchor_at,
-        anchor_value,
+        study, vignette, direction, anchor_at, anchor_value,
         sum(n) over (partition by study, vignette, direction, anchor_at) as n_at,
         sum(n) over (partition by study, vignette, direction, anchor_value) as n_with
     from gate_kinds as kinds
@@ -187,9 +184,7 @@ asked_with as (
 
 most_frequent as (
     select
-        study,
-        vignette,
-        direction,
+        study, vignette, direction,
         first(anchor_at order by n_at desc, anchor_at asc) filter (where anchor_at is not null) as usually_at,
         first(anchor_value order by n_with desc, anchor_value asc) filter (where anchor_value is not null)
             as usual_for_all
@@ -200,11 +195,7 @@ most_frequent as (
 -- one factor of each LLM's baseline, or one anchor for all, whichever explains more trials
 usual_anchors as (
     select
-        study,
-        vignette,
-        direction,
-        usually_at,
-        usual_for_all,
+        study, vignette, direction, usually_at, usual_for_all,
         coalesce(sum(n) filter (where anchor_value = usual_for_all), 0)
         > coalesce(sum(n) filter (where abs(anchor_at - usually_at) <= 0.051), 0) as is_for_all
     from gate_kinds as kinds
@@ -275,11 +266,7 @@ drifts as (
 
 wrong as (
     select
-        trial_id,
-        batch_id,
-        study,
-        cell,
-        is_new,
+        trial_id, batch_id, study, cell, is_new,
         {% for check, condition, words in offences %}
         case when {{ condition }} then {{ words }} end as {{ check }},
         {% endfor %}
@@ -299,9 +286,7 @@ wrong as (
                     direction || ' anchor at ' || round(anchor_at, 2)
                     || ' of the baseline; most of the vignette at ' || round(usually_at, 2)
         end as anchor_factor,
-        other_model,
-        other_name,
-        duplicate
+        other_model, other_name, duplicate
     from trials
     inner join batches using (batch_id)
     left join usual_anchors using (study, vignette, direction)
