@@ -20,7 +20,7 @@ UNANCHORED = "technique = 'no_technique' and (anchor_value is null or anchor_dir
 # of all trials at once only what differs from one to the next is kept, if they are many
 VIEWS = ("int_trials_treated", "gate_treated", "gate_trials")
 FEW_TRIALS = 20_000  # to plan a query of a table takes less than one of a view
-SLICE = 1_000_000  # trials that are read at once: their texts, and joins of more of them, would need more memory
+SLICE = 700_000  # trials that are read at once: their texts, and joins of more of them, would need more memory
 TEXTS = ("int_texts_read", "int_labels_read")
 
 # The trials that the versions under audit lack, and what was published before had.

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from ingest.warehouse import UserError, printable
 
 VARIABLE = "BAIS_MEMORY"
-MOST = 2_400_000_000  # bytes; with more DuckDB writes less to the disk, and is hardly faster
+MOST = 2_200_000_000  # bytes; with more DuckDB writes less to the disk, and is hardly faster
 SIZE = re.compile(r"(?=.*[1-9])\d+(?:\.\d+)?\s*[MGT]i?B", flags=re.IGNORECASE)
 FREE = re.compile(r"^MemAvailable:\s*(\d+) kB$", flags=re.MULTILINE)
 
