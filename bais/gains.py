@@ -5,7 +5,7 @@ from rich.cells import cell_len
 from analysis.words.advice import SIMULATED_FIRST, headlines, is_of_few, of_few
 from analysis.words.biases import headline
 from analysis.words.codes import CONTROL, DECIDED, MARKS, on_an_llm, on_llms, probability
-from analysis.words.measures import arms, in_unit, on_cautious, with_unit
+from analysis.words.measures import arms, in_unit, most_cautious, on_cautious, with_unit
 from bais.terminal import PIPED_WIDTH, lay_out, say_each, terminal_width
 
 FIRST = "its first"
@@ -134,9 +134,13 @@ def say_biases(evidence):
     if not evidence.biases:
         return
     heads = ["measure", "arms", "technique", "difference (95 % interval)", "p, by\nHolm"]
+    told = most_cautious(
+        zip(evidence.biases, _of_how_many(evidence), strict=True),
+        lambda one: f"{one[0]['measure']} {one[0]['instrument']}",
+    )
     rows = [
         [with_unit(bias), arms(bias), f"{bias['name']}{of}", _difference(bias), probability(bias["p_holm"])]
-        for bias, of in zip(evidence.biases, _of_how_many(evidence), strict=True)
+        for bias, of in told
     ]
     kept = len(heads) - (not any(row[-1] for row in rows))
     print(lay_out(heads[:kept], [row[:kept] for row in rows], width=_width(), null="", right=(3, 4)))

@@ -133,7 +133,7 @@ def recommend(
     also = f" (also {', '.join(studies)})" if studies else ""
     rest = []
     if is_why:
-        say_goals(evidence, goals)
+        say_goals(evidence, evidence.cautious(goals))
         say_each(absence)
         say_each(why(evidence, goal))
     else:

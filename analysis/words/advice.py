@@ -251,7 +251,11 @@ class Evidence:
     def leading(self):
         """The goals that are told first."""
         leading = [goal for goal, words in self.goals.items() if words.leads] or self.goals
-        return tuple(most_cautious(leading, lambda goal: f"{goal} {self.called(goal)}"))
+        return self.cautious(leading)
+
+    def cautious(self, goals):
+        """Return those of some goals that are told: of assumed design effects the most cautious."""
+        return tuple(most_cautious(goals, lambda goal: f"{goal} {self.called(goal)}"))
 
     @property
     def is_simulated(self):

@@ -1,7 +1,7 @@
 """Whether what a technique gains in one place foretells what it gains in another, in words."""
 
 from analysis.words.codes import codes_of, listed
-from analysis.words.measures import DESIGN_EFFECT, most_cautious
+from analysis.words.measures import DESIGN_EFFECT
 
 CARRIES_OVER = "A technique that helps more here also helps more in {place}: {found}."
 TURNS_ROUND = "A technique that helps more here helps less in {place}: {found}."
@@ -42,8 +42,15 @@ def place(row, prefix=""):
 
 
 def cautious(rows):
-    """Leave out the rows of a design effect that was assumed, where a larger one was too."""
-    return most_cautious(rows, lambda row: str([value for name, value in row.items() if name in PLACES]))
+    """Of rows that differ in an assumed design effect alone, keep the one whose interval is the widest.
+
+    A larger effect takes off more noise, so that gains may seem to agree more than they do.
+    """
+    kept = {}
+    for row in rows:
+        of = DESIGN_EFFECT.sub("", str([value for name, value in row.items() if name in PLACES]))
+        kept[of] = max(kept.get(of, row), row, key=lambda one: one["high"] - one["low"] if has_bounds(one) else 0)
+    return list(kept.values())
 
 
 def has_bounds(row):
