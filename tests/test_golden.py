@@ -124,6 +124,15 @@ def test_each_golden_text_is_asked_for_by_a_test():
     assert orphans() == []
 
 
+def test_a_golden_text_that_stands_twice_is_found(tmp_path):
+    path, title = tmp_path / "cli" / "recommend.txt", "a table comes first and draws each gain"
+    path.parent.mkdir()
+    path.write_text(written({title: ["One."]}))
+    assert orphans(tmp_path) == []
+    path.write_text(2 * written({title: ["One."]}))
+    assert orphans(tmp_path) == [f"cli/recommend.txt: {title}"]
+
+
 def test_a_golden_text_of_no_test_is_found(tmp_path):
     (tmp_path / "golden.txt").write_text(written({"each golden text is asked for by a test": ["One."]}))
     (tmp_path / "nothing.txt").write_text(written({"it is": ["One."]}))

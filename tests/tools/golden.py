@@ -200,11 +200,14 @@ def drop_files(folder: Path = FOLDER) -> None:
 
 
 def orphans(folder: Path = FOLDER) -> list[str]:
-    """Return the golden files, and texts in them, that no test asks for."""
+    """Return the golden files, and texts in them, that no test asks for, and those that stand there twice."""
     found = []
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         tests = ROOT / file_of_tests(path, folder)
         titles = titles_asked(tests) if tests.exists() else set()
-        found += [f"{path.relative_to(folder)}: {title}" for title in read(path) if function_of(title) not in titles]
-        found += [str(path.relative_to(folder))] if not read(path) or path.suffix != ".txt" else []
+        heads = (line for line in path.read_text(encoding="utf-8").split("\n") if line.startswith(HEAD))
+        kept = [line.removeprefix(HEAD) for line in heads]
+        unread = [title for title in kept if function_of(title) not in titles or kept.count(title) > 1]
+        found += [f"{path.relative_to(folder)}: {title}" for title in dict.fromkeys(unread)]
+        found += [str(path.relative_to(folder))] if not kept or path.suffix != ".txt" else []
     return found
