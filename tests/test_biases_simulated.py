@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow("collects two studies and builds their tables")
 
 PARADIGMS = ("framing", "sunk_cost", "decoy", "order", "sycophancy", "incidental_anchor")
 TECHNIQUES = ("no_technique", "devils_advocate")
+ORDERS = [("amaro_first", "birk_first", technique) for technique in TECHNIQUES]
 ACCURACIES = {"sim/judge-a": 0.92, "sim/judge-b": 0.6}
 TONES = {
     "study": "told-accuracies",
@@ -205,6 +206,8 @@ def test_every_number_of_the_figures_of_biases_is_one_of_the_warehouse(biases):
     assert {section.title for section in sections} == set(tones) == set(PARADIGMS)
     of_order = [row for row in shown if row["paradigm"] == "order" and row["decision"]]
     assert {(row["decision"], row["certainty"]) for row in of_order} == {("no_evidence", "no_evidence")}
+    plain, told = (abs(stated(load_paradigm("order", None))["chose_amaro", *of]) for of in ORDERS)
+    assert all(row["gain_low"] < 0 < plain - told < row["gain_high"] for row in of_order), "too few answers to tell"
     assert (tones["order"], tones["incidental_anchor"]) == ("open", "open"), "what is not decided is not coloured"
     assert n_numbers > 130
     assert wrong == []

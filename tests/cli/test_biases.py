@@ -635,19 +635,27 @@ def test_a_headline_of_a_leading_measure_without_answers_says_that_and_nothing_o
         (["no_evidence"], ["use"]),
         (["use"], ["avoid"]),
         (["use", "avoid"], []),
+        (["equivalent"], ["doubted"]),
     ],
     ids=str,
 )
-def test_a_bias_is_a_row_for_each_contrast_coloured_by_what_is_decided(ask, tmp_path, leading, others, golden):
+def test_a_bias_is_a_row_for_each_contrast_coloured_by_what_is_decided_without_doubt(
+    ask, tmp_path, leading, others, golden
+):
+    doubted = {"decision": "use", "certainty": "hangs_on_suspect_rows", "reason": "hangs_on_suspect_rows"}
     of_others = [BIAS | {"measure": "minutes", "technique": technique} for technique in ("no_technique", "sacd")]
     decisions = [DECISION | {"arm": f"arm_{n}", "decision": decision} for n, decision in enumerate(leading)]
-    decisions += [DECISION | {"measure": "minutes", "decision": decision} for decision in others]
+    decisions += [
+        DECISION | {"measure": "minutes"} | (doubted if decision == "doubted" else {"decision": decision})
+        for decision in others
+    ]
     arms = [
         BIAS | {"arm": f"arm_{n}", "technique": technique}
         for n in range(len(leading)) for technique in ("no_technique", "sacd")
     ]  # fmt: skip
-    second = BIAS | OTHER | {"llm": "vendor/a"}
-    ask(biases=[*of_others, *arms, second], decisions=decisions, leading="chose_sure")
+    trials = [ASKED_OTHER | {"source": "recorded", "llm": llm} for llm in ("vendor/a", "vendor/other")]
+    # of one LLM only what is decided about it would be shown
+    ask(biases=[*of_others, *arms], decisions=decisions, leading="chose_sure", beside={"marts.trials": trials})
     with contextlib.closing(duckdb.connect(str(tmp_path / "some.duckdb"))) as warehouse:
         said, shown = on_a_page(warehouse, "s")
     rows = {"said_of_biases": said, "biases": shown, "alterations": [], "data_set_means": [], "techniques": []}
