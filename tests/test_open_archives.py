@@ -60,8 +60,20 @@ def test_a_bias_is_estimated_of_each_paradigm_with_its_direction(biases):
         "where is_headline and technique = 'no_technique' order by paradigm"
     )
     without_interval = [paradigm for paradigm, _, is_null in rows if is_null]
-    assert (len(rows), without_interval) == (14, ["primacy"])  # of one item alone
-    assert {paradigm for paradigm, value, _ in rows if value < 0} >= {"primacy", "framing_ratings"}
+    assert (len(rows), without_interval) == (15, ["primacy", "primacy_choice", "primacy_ratings"])  # of one item each
+    assert {paradigm for paradigm, value, _ in rows if value < 0} == {"framing_ratings", "primacy_ratings"}
+
+
+def test_of_two_candidates_with_the_same_qualities_the_first_is_held_against_one_half(biases):
+    rows = biases.query(
+        "select arm, arm_b, value, avg(response_label = 'first') from inference.outcome_contrasts as contrasts "
+        "inner join marts.trials using (paradigm, llm, technique, arm) "
+        "where paradigm = 'primacy' and row_set = 'accepted' and weighting = 'llm' and level = 'items' "
+        "and technique = 'no_technique' group by all"
+    )
+    assert len(rows) == 7
+    for *arms, value, share in rows:
+        assert (*arms, value) == ("of_two", None, pytest.approx(share - 0.5))
 
 
 def test_a_gain_is_by_how_much_the_bias_falls_although_items_go_opposite_ways(biases):
@@ -103,7 +115,7 @@ def test_the_published_indices_recompute_and_ours_has_a_sign_and_an_interval(bia
         "select count(*), count(recommended_low), bool_or(recommended_value < 0) from marts.claim_checks "
         "where document = 'E' and recommended_value is not null"
     )
-    assert held == [(71, 40, True)]
+    assert held == [(67, 41, True)]  # nothing of ours stands beside the index of primacy, which is of two questions
     assert biases.query("select min(recommended_low), max(recommended_high) from marts.claim_checks") == [(-1, 1)]
 
 

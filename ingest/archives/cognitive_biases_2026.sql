@@ -1,7 +1,8 @@
 -- Answers of eight LLMs to wordings of twelve biases, and beside each, by its place in the list, what its authors read.
 -- Their lists leave failures out, so that a reading may stand beside another answer: the gate says where. Of an interval
 -- it counts whether it holds the true value: the one that ends a line, else the one in bold, else any of numbers of that
--- size; where these do not agree, none.
+-- size; where these do not agree, none. Of a list of proposals it is the one whose number stands on a line of its own,
+-- where one does.
 with biases (bias, paradigm, arms) as (
     values
     ('anchoring', 'anchoring_facts', ['none', 'number']),
@@ -73,15 +74,19 @@ holding as (
 told as (
     select answered.*, paradigm, arms, holds_truth,
         map {'framing_v4': 'framing_ratings', 'framing_v5': 'framing_ratings', 'primacy_v2': 'primacy_ratings',
-            'primacy_v3': 'primacy_ratings'}[item] as of_ratings
+            'primacy_v3': 'primacy_choice'}[item] as of_item,
+        list_distinct(regexp_extract_all(text, '(?m)^[^\w\n]*([1-5])[^\w\n]*$', 1)::int[]) as numbers,
+        [['europe', 'research', 'costs', 'marketing', 'talent'], ['costs', 'marketing', 'talent', 'research', 'europe']]
+            [arm] as proposals
     from answered inner join biases using (bias) left join holding using (text, item)
 )
 
 select
     filename, 'cognitive_biases_2026' as source_name, item, replicate, text, read_as, llm_named, asked_at,
     concat_ws('/', bias, llm_named, strategy, item, arm, replicate) as own_id, 0.7 as temperature,
-    coalesce(of_ratings, paradigm) as paradigm, coalesce(of_ratings, paradigm) as vignette,
-    if(of_ratings = 'primacy_ratings', ['as_listed', 'reordered'], arms)[arm] as arm,
+    coalesce(of_item, paradigm) as paradigm, coalesce(of_item, paradigm) as vignette,
+    coalesce(map {'primacy_ratings': ['as_listed', 'reordered'], 'primacy_choice': ['europe_first', 'europe_last']}
+        [of_item], arms)[arm] as arm,
     map {'claude-3.5-sonnet': 'anthropic/claude-sonnet-4-20250514', 'mistral-large': 'mistral-large-latest',
         'llama-3.1-8b': 'llama-3.1-8b-instant', 'llama-3.3-70b': 'llama-3.3-70b-versatile',
         'deepseek-v3-together': 'deepseek-ai/DeepSeek-V3', 'minimax-m2.5': 'MiniMaxAI/MiniMax-M2.5',
@@ -90,5 +95,8 @@ select
         'D4_role': 'analyst_role'}[strategy] as technique,
     case when arm = 2 then map {'anchoring_v1': 15e6, 'anchoring_v2': 25, 'anchoring_v3': 15, 'anchoring_v4': 500,
         'anchoring_v5': 50}[item] end as anchor_value,
-    case holds_truth when true then 'holds' when false then 'misses' end as choice
+    case
+        when of_item = 'primacy_choice' then case when len(numbers) = 1 then proposals[numbers[1]] end
+        when holds_truth then 'holds' when not holds_truth then 'misses'
+    end as choice
 from told

@@ -63,6 +63,21 @@ def test_items_of_one_bias_that_ask_for_numbers_are_a_paradigm_of_their_own(brin
 
 
 @pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("1", "europe", "costs"), ("**5.**", "talent", "europe"), ("I weigh them.\n\nAnswer:\n2", "research", "marketing"),
+        ("1. Expand into European markets\n2. Invest in R&D", None, None), ("2\n3", None, None), ("6", None, None),
+        ("None of the 5.", None, None),
+    ],
+)  # fmt: skip
+def test_the_number_of_a_proposal_is_the_one_that_stands_there_in_the_list_of_the_arm(bring, query, text, first, last):
+    assert bring(one=document("primacy_recency", "primacy_v3", control=(text,) * 8, treatment=(text,) * 8)) == 0
+    assert query("select distinct paradigm, arm, response_text from raw.trials order by all") == [
+        ("primacy_choice", "europe_first", first or text), ("primacy_choice", "europe_last", last or text),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
     ("item", "text", "choice"),
     [
         ("v1", "6600-6850", "holds"), ("v1", "6,500 km - 6,800 km", "holds"), ("v1", "6700 to 6800 km", "misses"),
@@ -189,7 +204,8 @@ def test_its_paradigms_can_be_asked_word_for_word(file):
     paradigm = load_paradigm(file, None)
     (vignette,) = (paradigm.full_vignette(vignette) for vignette in paradigm.vignettes)
     assert paradigm.items.licence == "CC BY 4.0"
-    assert not paradigm.cautions
+    known = {"primacy": ["The arm alone of primacy"], "primacy_ratings": ["The vignette primacy_rat"]}  # it says: rate
+    assert [caution[:24] for caution in paradigm.cautions] == known.get(paradigm.paradigm, [])
     for arm, treatment in vignette["arms"].items():
         column = treatment["words"]["asked"].strip("{}")
         texts = {item.fields[column] for item in paradigm.all_items}

@@ -1,11 +1,11 @@
 -- noqa: disable=LT02
 -- One row per quantity, study, domain (the paradigm), technique and llm: the indices of papers that publish answers
 -- with what they read in them, or counts. A bias index is the mean over items of how far the share of the answer
--- that the bias predicts lies apart in two arms or, of numbers, of how far the means do in parts of the way to the
+-- that the bias predicts lies apart in the two arms or, of numbers, of how far the means do in parts of the way to the
 -- anchor: whichever way, and of what the source itself read. A sensitivity is the percentage of runs that differ.
--- Beside a bias index stands the contrast of the arms as we estimate it, with its sign. Its interval reaches as far
--- below the least value that missing answers allow, and above the most, as that of the answers does below its value and
--- above it; two shares differ by 1 at most.
+-- Beside a bias index stands the contrast of the two arms as we estimate it, where there is one, with its sign. Its
+-- interval reaches as far below the least value that missing answers allow, and above the most, as that of the answers
+-- does below its value and above it; two shares differ by 1 at most.
 with studies as (
     select distinct study from {{ ref('int_claim_specifications') }}
 ),
@@ -23,10 +23,6 @@ shares as (
     where is_share and not is_unsigned
 ),
 
-contrasts as (
-    select study, paradigm, arm as arm_with, arm_b as arm_without from {{ ref('stg_paradigm_contrasts') }}
-),
-
 counts as (
     select * from {{ ref('stg_counts') }}
 ),
@@ -34,12 +30,14 @@ counts as (
 estimates as (
     select
         contrasts.* exclude (low, high),
-        greatest(low - coalesce(value - value_least, 0), -1) as low,
-        least(high + coalesce(value_most - value, 0), 1) as high
+        case when low is not null then greatest(low - coalesce(value - value_least, 0), -1) end as low,
+        case when high is not null then least(high + coalesce(value_most - value, 0), 1) end as high
     from {{ ref('outcome_contrasts') }} as contrasts
     semi join studies using (study)
     semi join shares using (study, paradigm, measure)
-    where llm is not null and level = 'items' and row_set = 'accepted' and weighting = 'llm' and value is not null
+    where
+        llm is not null and arm_b is not null and level = 'items' and row_set = 'accepted' and weighting = 'llm'
+        and value is not null
 ),
 
 trials as (
@@ -69,22 +67,22 @@ readings as (
 ),
 
 means as (
-    select
-        study, paradigm, llm, technique, item, is_share,
-        avg(value) filter (where arm = arm_with) as mean_with,
-        avg(value) filter (where arm = arm_without) as mean_without,
-        any_value(anchor_value) as anchor
+    select study, paradigm, llm, technique, item, is_share, arm, avg(value) as mean, any_value(anchor_value) as anchor
     from readings
-    inner join contrasts using (study, paradigm)
     group by all
 ),
 
 indices as (
     select
-        *,
-        case when is_share then 1 else nullif(abs(anchor - mean_without), 0) end as whole_way,
-        abs(mean_with - mean_without) / whole_way as bias_index
+        study, paradigm, llm, technique, item,
+        (max(mean) - min(mean))
+        / case
+            when bool_or(is_share) then 1
+            else nullif(abs(max(anchor) - max(mean) filter (where anchor is null)), 0)
+        end as bias_index
     from means
+    group by all
+    having count(mean) = 2
 )
 
 select
