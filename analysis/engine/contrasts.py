@@ -50,7 +50,8 @@ def contrast_rows(counts, paradigms, contrasts):
                 grid = Grid(of_row_set, answered_alone=False, base=measured.base)
                 for contrast in measured.contrasts:
                     keys = measured.keys | {"arm": contrast.arm, "arm_b": or_none(contrast.arm_b), "row_set": row_set}
-                    rows += [keys | _as_measured(row, contrast) for row in _contrasts(grid, contrast)]
+                    span = _span(of_row_set, contrast, measured.base)
+                    rows += [keys | _as_measured(row, contrast) for row in _contrasts(grid, contrast, span)]
             yield from _adjusted(rows)
 
 
@@ -62,13 +63,12 @@ def _as_measured(row, contrast):
     return row | dict.fromkeys(inferred) | {"reason": reasons(row["reason"], "unsigned")}
 
 
-def _contrasts(grid, contrast):
+def _contrasts(grid, contrast, span):
     """Rows of one contrast of arms under each technique that was asked: over all LLMs, and of each of them."""
     pairing, reference = contrast.pairing, _reference(contrast)
     arms = grid.arms(contrast, reference)
     put = grid.n_put_in(contrast)
     ends = (-reference, 1.0 - reference) if contrast.is_share else (-np.inf, np.inf)
-    span = (-1.0, 1.0) if contrast.is_share and len(arms) > 1 else ends
     for place, technique in enumerate(grid.techniques):
         of_technique = [one.at(place) for one in arms]
         put_here = [n[place] for n in put]
@@ -132,8 +132,26 @@ def _with_range(row):
     return row | {"reason": reasons(row["reason"], "no_valid_range")}
 
 
+def _span(counts, contrast, base):
+    """What a contrast can be: of shares, and of numbers where each vignette says which are valid."""
+    least, most = 0.0, 1.0
+    if not contrast.is_share:
+        ends = counts[["valid_min", "valid_max"]].astype(float).drop_duplicates().to_numpy()
+        if contrast.measured_from != "answer" or np.isnan(ends).any() or (base is not None and (ends <= 0).any()):
+            return -np.inf, np.inf
+        if base is not None:  # an answer in percent of the mean of others, each of them valid
+            ends = 100 * ends / ends[:, ::-1]
+        least, most = ends[:, 0].min(), ends[:, 1].max()
+    first, second = (
+        (100.0, 100.0) if base is not None and arm == base else (least, most) for arm in (contrast.arm, contrast.arm_b)
+    )
+    if or_none(contrast.arm_b) is None:
+        second = (_reference(contrast),) * 2
+    return first[0] - second[1], first[1] - second[0]
+
+
 def _within(row, span):
-    """The row with its interval cut at what a share, or a difference of two, can be, which costs no coverage."""
+    """The row with its interval cut at what the contrast can be, which costs no coverage."""
     if row.get("low") is None:
         return row
     least, most = span

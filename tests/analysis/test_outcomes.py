@@ -32,6 +32,7 @@ def counts(cells):
     """Rows of `marts.counts` from (llm, technique, arm, item, n, n that count)."""
     names = ["llm", "technique", "arm", "item", "n_trials", "sum_of_values"]
     rows = pd.DataFrame(cells, columns=names).assign(**KEYS, instrument=None, vignette="v", row_set="accepted")
+    rows = rows.assign(valid_min=None, valid_max=None)
     return rows.assign(n_asked=rows["n_trials"], sum_of_squares=rows["sum_of_values"])
 
 
@@ -127,6 +128,30 @@ def test_an_interval_over_few_items_ends_where_a_contrast_of_shares_does(arm_b, 
     contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": "gain", "arm_b": arm_b}])
     row = next(row for row in contrast_rows(counts(rows), paradigms, contrasts) if row["llm"] == "a")
     assert (row["low"], row["high"]) == ends
+
+
+@pytest.mark.parametrize(
+    ("base", "valid", "ends"),
+    [
+        ("loss", (1, 10), (-90, 900)),  # 1 is 90 % less than 10, and 10 is 900 % more than 1
+        (None, (1, 10), (-9, 9)),
+        ("loss", (0, 10), None),
+        (None, (None, 10), None),
+    ],
+)
+def test_an_interval_over_few_items_ends_where_a_contrast_of_valid_numbers_does(base, valid, ends):
+    # 9 instead of 1, and 2 instead of 9: by Student's t of two items it reaches 12.7 standard errors far
+    answers = {("gain", "one"): 9, ("gain", "two"): 2, ("loss", "one"): 1, ("loss", "two"): 9}
+    rows = counts([("a", "no_technique", arm, item, 1, answer) for (arm, item), answer in answers.items()])
+    number = {**SHARE, "is_share": False, "answer_kind": "number", "relative_to": base}
+    paradigms = pd.DataFrame([{**KEYS, "margin": 0.05, "pairing": "item", **number}])
+    contrasts = pd.DataFrame([{"study": "s", "paradigm": "framing", "arm": "gain", "arm_b": "loss"}])
+    found = contrast_rows(rows.assign(valid_min=valid[0], valid_max=valid[1]), paradigms, contrasts)
+    row = next(row for row in found if row["llm"] == "a")
+    differences = [9 - 1, 2 - 9] if base is None else [100 * (9 - 1) / 1, 100 * (2 - 9) / 9]
+    reach = 12.706 * np.std(differences, ddof=1) / np.sqrt(2)
+    uncut = (np.mean(differences) - reach, np.mean(differences) + reach)
+    assert (row["low"], row["high"]) == pytest.approx(ends or uncut, rel=1e-3)
 
 
 def test_mcnemar_counts_the_items_of_an_llm_that_differ_where_each_was_asked_once():

@@ -65,7 +65,7 @@ def test_items_of_one_bias_that_ask_for_numbers_are_a_paradigm_of_their_own(brin
 @pytest.mark.parametrize(
     ("text", "first", "last"),
     [
-        ("1", "europe", "costs"), ("**5.**", "talent", "europe"), ("I weigh them.\n\nAnswer:\n2", "research", "marketing"),
+        ("1", "europe", "costs"), ("**5.**", "talent", "europe"), ("I weigh.\n\nAnswer:\n2", "research", "marketing"),
         ("1. Expand into European markets\n2. Invest in R&D", None, None), ("2\n3", None, None), ("6", None, None),
         ("None of the 5.", None, None),
     ],
