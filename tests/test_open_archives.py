@@ -33,7 +33,7 @@ def test_each_answer_lands_once_and_those_of_the_llm_that_kept_silent_are_held_b
     assert biases.query("select count(*), count(distinct trial_id) from raw.trials") == [(71_260, 71_260)]
     held = "select llm_recorded, count(*) from raw.batches inner join raw.batch_verdicts using (batch_id) {} group by 1"
     failed = dict(biases.query(held.format("where verdict = 'failed'")))
-    assert failed["MiniMaxAI/MiniMax-M2.5"] == dict(biases.query(held.format("")))["MiniMaxAI/MiniMax-M2.5"] == 14
+    assert failed["MiniMaxAI/MiniMax-M2.5"] == dict(biases.query(held.format("")))["MiniMaxAI/MiniMax-M2.5"] == 15
     assert biases.query("select count(distinct llm) from marts.trials") == [(7,)]
 
 
@@ -66,7 +66,7 @@ def test_a_bias_is_estimated_of_each_paradigm_with_its_direction(biases):
 
 def test_of_two_candidates_with_the_same_qualities_the_first_is_held_against_one_half(biases):
     rows = biases.query(
-        "select arm, arm_b, value, avg(response_label = 'first') from inference.outcome_contrasts as contrasts "
+        "select arm, arm_b, value, avg((response_label = 'first')::integer) from inference.outcome_contrasts "
         "inner join marts.trials using (paradigm, llm, technique, arm) "
         "where paradigm = 'primacy' and row_set = 'accepted' and weighting = 'llm' and level = 'items' "
         "and technique = 'no_technique' group by all"
