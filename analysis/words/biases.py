@@ -156,12 +156,12 @@ def _by_chance(bias):
 
 
 def _of_missing(bias):
-    """Say what a bias might be with the answers that are missing, where its interval does not say so.
+    """Say what a bias might be with the answers that are missing, where its interval leaves out 0 and does not say so.
 
     The bounds are those of Manski (1990), each answer that is missing at one end of what can be answered.
     """
     least, most = bias.get("value_least"), bias.get("value_most")
-    if least is None or (bias["low"] <= least and most <= bias["high"]):
+    if least is None or _holds_none(bias) or (bias["low"] <= least and most <= bias["high"]):
         return ""
     ends = {"least": least, "most": most}
     unit = f" {codes.POINTS}" if measures.is_share(bias) else " %" if bias.get("relative_to") else ""

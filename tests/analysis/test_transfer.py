@@ -218,10 +218,12 @@ def test_a_title_says_what_all_intervals_say():
         assert words.title(rows) == words.TITLES[which]
 
 
-def test_of_assumed_design_effects_the_largest_is_told_and_of_other_instruments_each():
+def test_of_assumed_design_effects_the_widest_interval_is_told_and_of_other_instruments_each():
     runs = {"instrument": "design_effect_1", "other_instrument": "design_effect_1"}
     clusters = {"instrument": "design_effect_10", "other_instrument": "design_effect_10"}
     judges = [told(0.2, 0.4, instrument=name, other_instrument=name) for name in ("one", "two")]
-    rows = [told(0.2, 0.4, **runs), told(0.2, 0.4, **clusters), *judges]
-    assert words.cautious(rows) == rows[1:]
-    assert words.place(rows[1]) == words.place(told(0.2, 0.4))
+    sure, unsure = told(0.9, 1.0, **clusters), told(0.2, 1.0, **runs)
+    untold = told(None, None, **clusters)
+    assert words.cautious([unsure, sure, *judges]) == [unsure, *judges]
+    assert words.cautious([sure, unsure]) == words.cautious([untold, unsure]) == [unsure]
+    assert words.place(sure) == words.place(told(0.2, 0.4))
