@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -23,6 +24,8 @@ threading.Thread(target=lambda: os.read(0, 1) or os._exit(1), daemon=True).start
 from dbt.cli.main import cli
 cli(prog_name='dbt')
 """
+# what a library says at the end of a process, of objects that the process frees by ending
+LEAKS = re.compile(r"nanobind: | - leaked | - \.\.\. skipped remainder|See https://nanobind")
 # Where dbt keeps notes of its own, and how many: what it builds, and where, hangs on none of these.
 NOT_BUILT, LEFT = ("operation", "exposure"), ("skipped", "warn")
 LOCK = "build.lock"
@@ -116,7 +119,7 @@ def _followed(line: str, on_progress: Callable[..., None]) -> list[str]:
         event = json.loads(line)
         info, data = event["info"], event["data"]
     except (ValueError, KeyError, TypeError):
-        return [line.rstrip("\n")]
+        return [] if LEAKS.match(line) else [line.rstrip("\n")]
     if data.get("total"):
         on_progress(data["index"] - 1, data["total"], data.get("node_info", {}).get("node_name") or "")
     return [info["msg"]] if info["level"] == "error" else []

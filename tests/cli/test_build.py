@@ -334,6 +334,13 @@ def test_what_dbt_says_of_a_full_disk_is_one_sentence(warehouse, monkeypatch, ca
     assert answers(warehouse) == [1]
 
 
+def test_what_a_library_did_not_free_is_no_news_of_a_build(warehouse, monkeypatch, capfd):
+    said = ["nanobind: leaked 2 instances!", ' - leaked instance 0x7f of type "x"', " - ... skipped remainder"]
+    monkeypatch.setattr(dbt, "RUN", f"print(*{[*said, 'dbt says this']}, sep=chr(10))")
+    assert build_on_copy(warehouse, lambda copy: dbt.build(more_environment={"BAIS_WAREHOUSE": str(copy)})) == 0
+    assert capfd.readouterr().out == "dbt says this\n"
+
+
 def test_a_warehouse_behind_a_link_is_replaced_where_it_lies(warehouse, tmp_path):
     link = tmp_path / "link.duckdb"
     link.symlink_to(warehouse)
