@@ -40,8 +40,8 @@ TOO_FEW_VENDORS = (
 )
 ONE_ASKED = "nothing is established for {noun}s like this one: only one was tested ({five} vendors are needed)"
 ONE_COMPARED = (
-    "nothing is established for {noun}s like these: only one of the {n} tested can be compared ({noun}s of {five} "
-    "vendors are needed)"
+    "nothing is established for {noun}s like these: only one of the {n} tested can be compared{which} ({noun}s of "
+    "{five} vendors are needed)"
 )
 NOT_ESTABLISHED = "Not established: {reasons}."
 TO_ESTABLISH = "To establish what is supported takes a new study {parts}."
@@ -745,11 +745,12 @@ def _too_few(evidence, rows):
         was = f"{noun} was" if n == 1 else f"{noun}s were"
         return TOO_FEW_OF_A_KIND.format(noun=noun, n="one" if n == 1 else n, was=was, five=FIVE)
     those = f"{n} {noun}s tested"
+    compared = {row["llm"] for row in evidence.of_llms if row["gain"] is not None} or set(evidence.llms)
     if most["n_llms"] == 1:
-        return ONE_COMPARED.format(noun=noun, n=n, five=FIVE) if n > 1 else ONE_ASKED.format(noun=noun, five=FIVE)
+        which = f", {listed(compared)}" if len(compared) == 1 else ""
+        return (ONE_COMPARED if n > 1 else ONE_ASKED).format(noun=noun, n=n, which=which, five=FIVE)
     if most["n_llms"] < n:
         those = f"{most['n_llms']} of the {n} {noun}s tested that can be compared"
-    compared = {row["llm"] for row in evidence.of_llms if row["gain"] is not None} or set(evidence.llms)
     names = sorted({evidence.vendors[llm] for llm in compared if llm in evidence.vendors})
     vendors = "one vendor" if q == 1 else f"{q} vendors"
     vendors += f", {listed(names)}" if len(names) == q else ""
