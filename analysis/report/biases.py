@@ -164,7 +164,7 @@ def sections_on_biases(study, prefix):
 def _section(study, summary, id_):
     paradigm, headline = clean(summary["paradigm"]), summary["headline"][:1].upper() + summary["headline"][1:]
     tables = [_table_of_goals(study, summary)] if summary["goals"] else []
-    rows = study.rows("biases", paradigm=summary["paradigm"])
+    rows = most_cautious(study.rows("biases", paradigm=summary["paradigm"]), itemgetter("of"))
     tables += [
         _table(study, " by ".join(filter(None, measure)), list(of_measure))
         for measure, of_measure in groupby(rows, key=lambda row: (row["measure"], row["instrument"]))
@@ -176,7 +176,7 @@ def _section(study, summary, id_):
 
 def _table_of_goals(study, summary):
     """Make the table of what each technique gains by each goal of a paradigm that names goals."""
-    shown = [row for row in summary["goals"] if row["gain"] is not None]
+    shown = most_cautious((row for row in summary["goals"] if row["gain"] is not None), itemgetter("goal"))
     columns = [
         ("technique", lambda row: row["name"]),
         ("domain", text("domain")),

@@ -28,7 +28,7 @@ def other_biases(paradigms):
 
 
 def study_line(study):
-    """Say of a study how many trials it has, and of whom.
+    """Say of a study how many trials it has, or runs that its source counted, and of whom.
 
     Parameters
     ----------
@@ -39,6 +39,8 @@ def study_line(study):
     -------
     str
     """
+    if study["sources"] == "counted":
+        return f"Study {study['study']}, {study['n_trials']:,} runs counted by their source"
     how = SIMULATED if study["is_simulated"] else study["sources"]
     judgements = f" and {study['n_judgements']:,} judgements of texts" if study["n_judgements"] else ""
     return f"Study {study['study']}, {study['n_trials']:,} trials{judgements} ({how})"

@@ -1,8 +1,8 @@
 -- Answers of eight LLMs to wordings of twelve biases, and beside each, by its place in the list, what its authors read.
 -- Their lists leave failures out, so that a reading may stand beside another answer: the gate says where. Of an interval
 -- it counts whether it holds the true value: the one that ends a line, else the one in bold, else any of numbers of that
--- size; where these do not agree, none. Of a list of proposals it is the one whose number stands on a line of its own,
--- where one does.
+-- size; where these do not agree, none. What was asked in each wording without a strategy is in prompts.json; nobody says
+-- what a strategy adds to it.
 with biases (bias, paradigm, arms) as (
     values
     ('anchoring', 'anchoring_facts', ['none', 'number']),
@@ -28,6 +28,12 @@ lists as (
         select *, unnest([1, 2]) as arm
         from (select * exclude (variants), unnest(variants) as variant from source)
     )
+),
+
+wordings as (
+    select record ->> '$.name' as bias, wording ->> '$.id' as item,
+        unnest([1, 2]) as arm, unnest([wording ->> '$.control', wording ->> '$.treatment']) as prompt
+    from (select record, unnest(record -> '$.variants[*]') as wording from source where json_exists(record, '$.bias_type'))
 ),
 
 answered as (
@@ -72,21 +78,21 @@ holding as (
 ),
 
 told as (
-    select answered.*, paradigm, arms, holds_truth,
+    select answered.*, paradigm, arms, holds_truth, if(strategy = 'baseline', prompt, null) as prompt,
         map {'framing_v4': 'framing_ratings', 'framing_v5': 'framing_ratings', 'primacy_v2': 'primacy_ratings',
             'primacy_v3': 'primacy_choice'}[item] as of_item,
         list_distinct(regexp_extract_all(text, '(?m)^[^\w\n]*([1-5])[^\w\n]*$', 1)::int[]) as numbers,
         [['europe', 'research', 'costs', 'marketing', 'talent'], ['costs', 'marketing', 'talent', 'research', 'europe']]
             [arm] as proposals
     from answered inner join biases using (bias) left join holding using (text, item)
+    left join wordings using (bias, item, arm)
 )
 
 select
-    filename, 'cognitive_biases_2026' as source_name, item, replicate, text, read_as, llm_named, asked_at,
-    concat_ws('/', bias, llm_named, strategy, item, arm, replicate) as own_id, 0.7 as temperature,
-    coalesce(of_item, paradigm) as paradigm, coalesce(of_item, paradigm) as vignette,
-    coalesce(map {'primacy_ratings': ['as_listed', 'reordered'], 'primacy_choice': ['europe_first', 'europe_last']}
-        [of_item], arms)[arm] as arm,
+    filename, 'cognitive_biases_2026' as source_name, item, replicate, text, prompt, read_as, llm_named,
+    asked_at, concat_ws('/', bias, llm_named, strategy, item, arm, replicate) as own_id, 0.7 as temperature,
+    coalesce(of_ratings, paradigm) as paradigm, coalesce(of_ratings, paradigm) as vignette,
+    if(of_ratings = 'primacy_ratings', ['as_listed', 'reordered'], arms)[arm] as arm,
     map {'claude-3.5-sonnet': 'anthropic/claude-sonnet-4-20250514', 'mistral-large': 'mistral-large-latest',
         'llama-3.1-8b': 'llama-3.1-8b-instant', 'llama-3.3-70b': 'llama-3.3-70b-versatile',
         'deepseek-v3-together': 'deepseek-ai/DeepSeek-V3', 'minimax-m2.5': 'MiniMaxAI/MiniMax-M2.5',
