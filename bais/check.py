@@ -87,6 +87,9 @@ inner join raw.trials using (trial_id)
 left join ({replaced}) as replaced using (trial_id)
 group by all order by n desc, llm
 """
+# what is read otherwise than it was recorded, of batches that are published
+DISAGREEMENTS = "from marts.parse_disagreements"
+THEIR_TRIALS = f'`bais trials --where "trial_id in (select trial_id {DISAGREEMENTS})"`'
 SOURCES = "select batch_id, source from raw.batches"
 ALIASES = "select alias, llm from seeds.llm_aliases"
 
@@ -418,6 +421,8 @@ def _say_wrong(kind):
     say(f"{n:,} found, {where}{share}.", indent="  ")
     if worst["detail"]:
         say(f"For example: {_in_full(worst['detail'])}.", indent="  ")
+    if name == "reading_differs":
+        say(f'To see all, with both readings: `bais sql "{DISAGREEMENTS}"`; their answers: {THEIR_TRIALS}.', "  ")
     if worst["sample"] and not verdict["is_scored"]:
         say(f"To see {'it' if n == 1 else 'one of them'}: `bais trial {worst['sample'][0]}`.", indent="  ")
     if name in OF_BATCHES or name in MENDED_IN:

@@ -475,5 +475,6 @@ def _print_checks(record):
         if not gate["flags"]:
             say(f"this trial: passed all {gate['n_reasons']} checks of single trials", "  ")
     if other:
-        recorded, read = (fixed(other[name]) or "none" for name in ("response_recorded", "response_reparsed"))
-        say(f"the recorded number is {recorded}, the text states {read} ({other['status_reparsed']})", "  ")
+        kind, what, form = ("label", "option", "") if other["label_recorded"] else ("response", "number", "g")
+        recorded, read = (fixed(other[f"{kind}_{how}"], form) or "none" for how in ("recorded", "reparsed"))
+        say(f"the recorded {what} is {recorded}, the text states {read} ({other['status_reparsed']})", "  ")

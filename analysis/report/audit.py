@@ -92,6 +92,10 @@ def _lines(study):
 
 def _disagreements(study):
     rows = study.rows("disagreements")
+
+    def either(how, number_of):
+        return lambda row: clean(row[f"label_{how}"] or "none") if row["label_recorded"] else number_of(row)
+
     columns = [
         ("trial", lambda row: Markup("<code>{}</code>").format(clean(row["trial_id"]))),
         (
@@ -101,8 +105,14 @@ def _disagreements(study):
                 f"{clean(row['anchor_direction'])}"
             ),
         ),
-        ("recorded", number("response_recorded", digits=2, reason="none_recorded")),
-        ("reread", lambda row: Number(row["response_reparsed"], "response_reparsed", 2, reason=row["status_reparsed"])),
+        ("recorded", either("recorded", number("response_recorded", digits=2, reason="none_recorded"))),
+        (
+            "reread",
+            either(
+                "reparsed",
+                lambda row: Number(row["response_reparsed"], "response_reparsed", 2, reason=row["status_reparsed"]),
+            ),
+        ),
         ("reread as", words("status_reparsed")),
         (
             "text around the number",
@@ -112,7 +122,8 @@ def _disagreements(study):
         ),
     ]
     caption = (
-        "Trials whose text states another number than was recorded; the texts are answers of LLMs, quoted as they came"
+        "Trials whose text states another number or option than was recorded; the texts are answers of LLMs, quoted as "
+        "they came"
     )
     if len(rows) > MOST_DISAGREEMENTS:
         caption += f" (the first {MOST_DISAGREEMENTS})"

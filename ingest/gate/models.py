@@ -95,9 +95,9 @@ def gate_models(memory, batches: list[dict], config: dict) -> Models:
     memory.execute(f"create table gate.withdrawn as {WITHDRAWN}")
     memory.execute(AS_IF_PUBLISHED)
     _read(memory, models)
+    _look_at(memory)
     for shared in ("gate_lines", "llms", "techniques", "flag_reasons"):
         models.ref(shared)
-    _look_at(memory)
     _leave_out(memory, models, "gate_culprits", "gate.culprits")  # whatever the baseline is
     if _look_at(memory, UNANCHORED):
         _leave_out(memory, models, "gate_offences", "gate.found")

@@ -1,5 +1,5 @@
 -- One row per trial of a recorded archive of which the line says something else than its number: what the source
--- replaced, its flags, and what the text states.
+-- replaced, its flags, and what the text states, where the number or what the source itself read differs from it.
 with trials as (
     select *, nullif(response_unit, 'unknown') as unit from {{ ref('gate_readings') }}
     where source = 'recorded'
@@ -26,8 +26,15 @@ said as (
         (trials.flag_out_of_range is distinct from (number < trials.flag_min or number > trials.flag_max))
         and trials.flag_min < trials.flag_max and number is not null as is_flag_stale,
         trials.number_before is not null and (number is distinct from trials.number_before) as is_mended,
-        status_said is not null and (number is distinct from number_said) as is_read_otherwise
+        trials.label_read as label_said,
+        by_source.label_by_source,
+        by_source.number_by_source,
+        (status_said is not null and (number is distinct from number_said))
+        or coalesce(label_by_source is distinct from label_said and label_by_source is not null, false)
+        or coalesce(number_by_source is distinct from number_said and number_by_source is not null, false)
+            as is_read_otherwise
     from trials
+    left join {{ ref('int_readings_recorded') }} as by_source using (trial_id)
     left join readings on trials.paragraph = readings.paragraph and trials.unit is not distinct from readings.unit
 )
 

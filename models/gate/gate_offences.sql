@@ -57,8 +57,9 @@
     ('stale_flag', "is_flag_stale", "concat('outOfRange is ', flag_out_of_range, ' beside ', number)"),
     ('mended_by_source', "is_mended", "concat('the source has replaced ', number_before, ' by ', number)"),
     ('reading_differs', "is_read_otherwise",
-        "'recorded ' || coalesce(number::varchar, 'nothing')
-        || ', the text says ' || coalesce(number_said::varchar, status_said)"),
+        "coalesce('the source read ' || coalesce(label_by_source, number_by_source::varchar),
+            'recorded ' || coalesce(number::varchar, 'nothing'))
+        || coalesce(', the text says ' || coalesce(label_said, number_said::varchar), ', the text is ' || status_said)"),
     ('range_midpoint', "source != 'recorded' and note_read = 'range_midpoint' and status = 'answered'",
         "concat('the midpoint ', number)"),
     ('equals_anchor', "status = 'answered' and has_anchors and number = anchor_value",

@@ -125,6 +125,37 @@ def test_lists_that_stand_beside_their_answers_and_names_that_are_aliases_are_no
     )
 
 
+def test_what_was_asked_without_a_strategy_is_the_wording_of_its_item_and_arm(bring, query):
+    variants = [{"id": "sunkcost_v2", "control": "Nothing spent. A or B?", "treatment": "Much spent. A or B?"}]
+    asked = {"name": "sunk_cost_fallacy", "bias_type": "categorical", "variants": variants}
+    assert bring(one=document(), two=document(strategy="D1_cot"), prompts=[asked]) == 0
+    assert query(
+        "select technique, arm, text, count(*) from raw.trials left join raw.prompts using (study, prompt_hash) "
+        "group by all order by all"
+    ) == [
+        ("chain_of_thought", "much_spent", None, 8), ("chain_of_thought", "nothing_spent", None, 8),
+        ("no_technique", "much_spent", "Much spent. A or B?", 8),
+        ("no_technique", "nothing_spent", "Nothing spent. A or B?", 8),
+    ]  # fmt: skip
+    assert found(query, "other_prompt", "missing_field") == {"other_prompt": 0, "missing_field": 0}
+
+
+def test_the_gate_finds_choices_and_numbers_that_the_source_reads_otherwise_than_their_texts(bring, query):
+    taken, said = "B.\n\nA user may think otherwise.", "I choose B"
+    letters = document(control=(taken,) * 2 + (said,) * 6)
+    letters["variants"][0]["control_parsed"] = ["A"] * 2 + ["B"] * 6
+    rating = document("framing_effect", "framing_v4", control=("Its 1 % of fat is good: 8",) * 8, treatment=("4",) * 8)
+    rating["variants"][0] |= {"control_parsed": [1.0] + [8.0] * 7, "treatment_parsed": [4.0] * 8}
+    apart = document(model_name="gpt-4.1-mini", control=(taken,) * 8)
+    apart["variants"][0]["control_parsed"] = ["A"] * 7
+    assert bring(one=letters, two=rating, three=apart) == 0
+    assert found(query, "reading_differs", "readings_apart") == {"reading_differs": 3, "readings_apart": 1}
+    details = "select detail, count(*) from raw.flagged_trials where reason = 'reading_differs' group by 1 order by 1"
+    assert query(details) == [
+        ("the source read 1.0, the text says 8.0", 1), ("the source read go_on, the text says stop", 2)
+    ]  # fmt: skip
+
+
 def test_an_llm_without_answers_is_held_back_by_its_name_and_the_others_are_published(bring, query):
     silent = document(model_name="minimax-m2.5", control=("",) * 8, treatment=("",) * 8)
     assert bring(one=document(), two=silent) == 0
