@@ -133,29 +133,30 @@ def say_biases(evidence):
     """
     if not evidence.biases:
         return
-    heads = ["measure", "arms", "technique", "difference (95 % interval)", "p, by\nHolm"]
-    told = most_cautious(
-        zip(evidence.biases, _of_how_many(evidence), strict=True),
-        lambda one: f"{one[0]['measure']} {one[0]['instrument']}",
-    )
+    biases = most_cautious(evidence.biases, lambda bias: f"{with_unit(bias)}: {arms(bias)}")
+    what = "share" if all(bias.get("is_unsigned") for bias in biases) else "difference"
+    interval = " (95 % interval)" * any(bias["low"] is not None for bias in biases)
+    heads = ["measure", "arms", "technique", f"{what}{interval}", "p, by\nHolm"]
     rows = [
         [with_unit(bias), arms(bias), f"{bias['name']}{of}", _difference(bias), probability(bias["p_holm"])]
-        for bias, of in told
+        for bias, of in zip(biases, _of_how_many(biases, evidence.noun), strict=True)
     ]
     kept = len(heads) - (not any(row[-1] for row in rows))
     print(lay_out(heads[:kept], [row[:kept] for row in rows], width=_width(), null="", right=(3, 4)))
 
 
-def _of_how_many(evidence):
+def _of_how_many(biases, noun):
     """Say of each bias of how many LLMs it is, where these are not as many for all."""
-    sizes = [bias["n_llms"] for bias in evidence.biases]
-    return [f" ({n} {evidence.noun}{'s' * (n != 1)})" if len({*sizes}) > 1 else "" for n in sizes]
+    sizes = [bias["n_llms"] for bias in biases]
+    return [f" ({n} {noun}{'s' * (n != 1)})" if len({*sizes}) > 1 else "" for n in sizes]
 
 
 def _difference(bias):
     if bias["value"] is None:
         return None
     value, low, high = (in_unit(bias, bias[name]) for name in ("value", "low", "high"))
+    if bias.get("is_unsigned"):
+        return f"{value:.3g}"
     return f"{value:+.3g}" if low is None else f"{value:+.3g} ({low:+.3g} to {high:+.3g})"
 
 
