@@ -11,22 +11,23 @@ import pyarrow as pa
 from ingest.archives import Archive
 from ingest.gate.acts import exclude_participants, excluded_participants
 from ingest.land.load import land, landed_ids
-from ingest.land.raw import TABLES
+from ingest.land.raw import TABLES, raw_transaction
 from ingest.land.versions import Version, refuse_version
 from ingest.people.key import KEY_FILE_VARIABLE, KEY_VARIABLE, hashed, keyed, participant_key
-from ingest.people.sheets import REASONS, STATUSES, read_returned
+from ingest.people.sheets import REASONS, STATUSES, UNFINISHED, read_returned
 from ingest.people.study import is_people_study
 from ingest.texts.csv_text import read_csv
 from ingest.texts.files import OF_PATTERNS, STUDY_PATTERN
 from ingest.texts.lines import repeated_keys
 from ingest.texts.redaction import as_text
-from ingest.warehouse import UserError, printable
+from ingest.warehouse import UserError, printable, same, warehouse_path
 
 TABLE = "human_choices"
 NEEDED = (
     "participant", "pair", "product", "format", "condition", "target", "chosen", "price", "willingness_to_pay",
 )  # fmt: skip
 KNOWN = (*NEEDED, "excluded")
+ANSWERED = ("chosen", "price", "willingness_to_pay", "excluded")  # what changes when a participant goes on
 FORMATS = ("original", "summary")
 REASON = re.compile(r"[a-z][a-z0-9_]{0,39}")
 LONGEST = 200
@@ -58,24 +59,42 @@ def import_choices(path: Path, version: Version, archive: Archive) -> tuple[str,
     since = excluded_participants() if there else {}
     for row in there:
         row["excluded"] = since.get(row["participant"], row["excluded"])
-    new, changed = _new(choices, there, study)
+    new, changed, whole = _new(choices, there, study)
     if new:
         rows = [{name: value for name, value in choice.items() if name != "where"} for choice in new]
         land(**{TABLE: [pa.Table.from_pylist(rows, TABLES[TABLE].schema)]})
     if changed:
         exclude_participants({choice["participant"]: choice["excluded"] for choice in changed.values()})
+    if whole:
+        _replace(whole)
     n_people = len({choice["participant"] for choice in choices})
     n_out = len({choice["participant"] for choice in choices if choice["excluded"]})
     report = [
         f"study {study}: {len(choices):,} choices of {n_people:,} participants read, {n_out:,} of them "
-        f"excluded: {len(new):,} new, {len(choices) - len(new):,} unchanged"
+        f"excluded: {len(new):,} new, {len(choices) - len(new) - len(whole):,} unchanged"
+        + (f", {len(whole):,} replaced" if whole else "")
     ]
     if left_out:
         report.append(f"  left out, since nothing else about a person is kept: {', '.join(map(printable, left_out))}")
     for where, choice in changed.items():
         now = REASONS.get(choice["excluded"], "was approved on Prolific")
         report.append(f"  {printable(where)} landed otherwise before; since then its participant {now}")
+    for where in {choice["where"]: None for choice in whole}:
+        report.append(
+            f"  {printable(where)} takes the place of what its participant had answered when stopping before the end, "
+            "which counted nowhere"
+        )
     return "\n".join([*report, *more]), 0
+
+
+def _replace(choices):
+    """Put choices in the place of those of participants who had stopped before the end."""
+    answered = ", ".join(f"{name} = whole.{name}" for name in ANSWERED)
+    with raw_transaction(warehouse_path()) as warehouse:
+        warehouse.register("whole", pa.Table.from_pylist(choices, TABLES[TABLE].schema))
+        warehouse.execute(
+            f"update raw.{TABLE} as there set {answered} from whole where {same('there', 'whole', TABLES[TABLE].key)}"
+        )
 
 
 def _read(path, study):
@@ -210,13 +229,14 @@ def _number(text, name):
 
 def _new(choices, there, study):
     """Return the choices that are not there yet and, by where it stands, one of each participant of whom Prolific says
-    something else since; refuse those that contradict what was landed before.
+    something else since, and those of participants who had stopped before the end; refuse what contradicts what was
+    landed before.
     """
     compared = [column for column in KNOWN if column not in ("participant", "pair")]
     landed = {(row["participant"], row["pair"]): row for row in there}
     condition_of = {row["participant"]: row["condition"] for row in there}
     of_pair = {frozenset(row["pair"].split("|")): (row["pair"], row["product"], row["target"]) for row in there}
-    new, changed = [], {}
+    new, changed, whole = [], {}, []
     for choice in choices:
         before = landed.get((choice["participant"], choice["pair"]))
         told = of_pair.get(frozenset(choice["pair"].split("|")))
@@ -225,6 +245,8 @@ def _new(choices, there, study):
             differing = [column for column in compared if before[column] != choice[column]]
             if differing == ["excluded"] and {before["excluded"], choice["excluded"]} <= {*STATUSES.values()}:
                 changed.setdefault(choice["participant"], choice)
+            elif before["excluded"] == UNFINISHED and differing and {*differing} <= {*ANSWERED}:
+                whole.append(choice)
             elif differing:
                 problem = f"{differing[0]} of this choice was another when study {study} was imported before"
         elif told and told != (choice["pair"], choice["product"], choice["target"]):
@@ -238,7 +260,7 @@ def _new(choices, there, study):
             raise UserError(f"{printable(choice['where'])}: {problem}; nothing was landed")
         if not before:
             new.append(choice)
-    return new, {choice["where"]: choice for choice in changed.values()}
+    return new, {choice["where"]: choice for choice in changed.values()}, whole
 
 
 ARCHIVE = Archive(

@@ -29,8 +29,9 @@ STATUSES = {
     "RETURNED": "returned", "TIMED-OUT": "timed_out", "SCREENED OUT": "screened_out",
 }  # fmt: skip
 # why a participant does not count, in words
+UNFINISHED = "unfinished"
 REASONS = {
-    "unfinished": "stopped before the end", "quiz": "failed the quiz", "attention": "failed an attention check",
+    UNFINISHED: "stopped before the end", "quiz": "failed the quiz", "attention": "failed an attention check",
     "rejected": "was rejected on Prolific", "returned": "returned the study on Prolific",
     "timed_out": "took longer than Prolific allows", "screened_out": "was screened out on Prolific",
 }  # fmt: skip
@@ -218,7 +219,7 @@ def _exclusion(answers, material, submission):
     has_paid = [choice for choice in answers.choices if choice.pays is not None]
     wanted = [len(study.quiz), len(study.attention), len(material.pairs)]
     if not answers.is_finished or [len(answers.quiz), len(checks), len(has_paid)] != wanted:
-        return "unfinished"
+        return UNFINISHED
     if answers.quiz != [question.right for question in study.quiz]:
         return "quiz"
     if any(checks.get(i) != question.right for i, question in enumerate(study.attention)):

@@ -231,6 +231,28 @@ def test_a_submission_that_is_rejected_or_approved_after_landing_counts_as_proli
     assert study.land()[0] == 2
 
 
+def test_the_whole_sheet_of_who_had_stopped_takes_the_place_of_the_half_one(study, golden, capsys):
+    half, ben = sheet_of(study.pages[0], ANNA, ("Brite",), ("25",)), sheet_of(study.pages[1], BEN)
+    study.give(half, ben)
+    assert "answers/sheet-1.json does not count: stopped before the end" in study.land()[1]
+    study.give(sheet_of(study.pages[0], ANNA), ben)
+    exit_code, said = study.land()
+    assert exit_code == 0
+    golden(said)
+    said = study.land()[1]
+    assert ("0 new, 4 unchanged" in said, "takes the place" in said) == (True, False)
+    with duckdb.connect(str(study.warehouse), read_only=True) as warehouse:
+        counted = (
+            f"select chosen, price, willingness_to_pay from ({query_of('stg_human_choices')}) where excluded is null"
+        )
+        assert sorted(warehouse.sql(counted).fetchall()) == [("Kett", 30, 36)] * 2 + [("Lumo", 20, 25)] * 2
+    capsys.readouterr()
+    assert main(["people", "bonuses", str(study.folder)]) == 0
+    assert capsys.readouterr().out.split() == [f"{who},0.50" for who in (ANNA, BEN)]
+    study.give(half, ben)  # what is whole gives way to nothing
+    assert study.land()[0] == 2
+
+
 def test_an_export_of_a_study_of_people_takes_along_who_was_rejected_after_landing(study, tmp_path, monkeypatch):
     sheets = [sheet_of(page, who) for page, who in zip(study.pages[:2], PROLIFIC_IDS, strict=False)]
     study.give(*sheets)
