@@ -196,7 +196,8 @@ def _sheet(path, material, codes, key):
         )
     sealed = {part: value for part, value in content.items() if part not in UNSEALED}
     text = json.dumps(sealed, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace").decode()
-    if not hmac.compare_digest(keyed(material.seal_key(sheet.code, key).encode(), text), sheet.seal):
+    seal = keyed(material.seal_key(sheet.code, key).encode(), text)
+    if not hmac.compare_digest(seal.encode(), sheet.seal.encode()):
         raise ValueError(
             f"{name} was altered after the page had saved it, since its seal is that of other answers: ask for the "
             "file again, or take it out"

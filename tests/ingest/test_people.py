@@ -271,6 +271,7 @@ def test_an_export_of_a_study_of_people_takes_along_who_was_rejected_after_landi
 
 SPOILED = {
     "a choice altered": lambda a, b: [a | {"choices": [a["choices"][0] | {"chosen": "Brite"}, a["choices"][1]]}, b],
+    "a seal of other letters": lambda a, b: [a | {"seal": "ü"}, b],
     "a quiz altered": lambda a, b: [a | {"quiz": ["shops"]}, b],
     "a participant twice": lambda a, b: [a, b, b],
     "a person with two pages": lambda a, b: [a, b | {"participant": ANNA}],
