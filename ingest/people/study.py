@@ -72,6 +72,8 @@ class PeopleStudy(Part):
     def _is_filled_in(self):
         if self.address is not None and not web_parts(self.address):
             raise ValueError("address: should be where the pages will lie on the web, such as https://example.org/shop")
+        if Path(self.products).name != self.products or not self.products.isprintable():
+            raise ValueError(f"products: should be the name of a file beside {STUDY_FILE}, such as products.csv")
         for name in ("title", "consent", "instructions", "ending"):
             if TO_FILL in getattr(self, name):
                 raise ValueError(f"{name}: it still says {TO_FILL}: write what belongs there")

@@ -369,6 +369,9 @@ def test_who_chooses_as_the_minority_gets_less(study, capsys):
         ("study: lamps", "study: Lamps of ours"),
         ("bonus: 0.25", "bonuss: 0.25"),
         ("products: products.csv", "products: others.csv"),
+        ("products: products.csv", "products: sub/products.csv"),
+        ("products: products.csv", "products: ."),
+        ("products: products.csv", 'products: "a\\0b"'),
         ("seed: 3", "seed: 3\naddress: our server"),
     ],
 )  # fmt: skip
