@@ -4,11 +4,10 @@ What Qualtrics cannot take from a text is in docs/how-to/study-people.md: that e
 """
 
 import html
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ingest.people.study import STUDY_FILE, Material
+from ingest.people.study import STUDY_FILE, Material, folded
 from ingest.texts.csv_text import header_of, read_csv
 from ingest.warehouse import perhaps, printable
 
@@ -130,7 +129,7 @@ def read_responses(path: Path, name: str, material: Material) -> tuple[list[Resp
     if len(rows) == 2:
         raise ValueError(f"{name} holds no responses")
     for asked in questions.values():
-        if _folded(rows[0][asked.name]) != _folded(asked.text):
+        if folded(rows[0][asked.name]) != folded(asked.text):
             raise ValueError(
                 f"{name}:2: {asked.name} was asked in other words than {STUDY_FILE} and its products have now: put "
                 "there what was asked"
@@ -196,12 +195,7 @@ def _answer(text, asked):
     """Return the choice that a text is, however its blanks came through, or what was written."""
     if not asked.choices:
         return text.strip()
-    known = {_folded(choice): choice for choice in asked.choices}
-    if (folded := _folded(text)) not in known:
+    known = {folded(choice): choice for choice in asked.choices}
+    if folded(text) not in known:
         raise ValueError(f"{asked.name} is {printable(text)}, which is none of its choices: export choice text")
-    return known[folded]
-
-
-def _folded(text):
-    """Return a text without what an export of Qualtrics changes: marks of HTML, and blanks."""
-    return "".join(html.unescape(re.sub(r"<br ?/?>", "", text or "")).split())
+    return known[folded(text)]

@@ -1,8 +1,10 @@
 """A study of people: its file, its pairs of products, and what each participant is shown, drawn by a seed."""
 
 import hashlib
+import html
 import json
 import random
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -33,6 +35,19 @@ Text = Annotated[str, Field(pattern=r"\S")]
 ProductName = Annotated[str, Field(pattern=PRODUCT_PATTERN, max_length=90)]
 
 
+def folded(text: str | None) -> str:
+    """Return a text without what an export of Qualtrics changes: marks of HTML, and blanks."""
+    return "".join(html.unescape(re.sub(r"<br ?/?>", "", text or "")).split())
+
+
+def _refuse_alike(key, names):
+    """Refuse names that an export of Qualtrics does not keep apart."""
+    of_folded = {}
+    for name in names:
+        if (other := of_folded.setdefault(folded(name), name)) is not name:
+            raise ValueError(f"{key}: {other} and {name} differ in blanks or HTML alone, which Qualtrics changes")
+
+
 class Question(Part):
     """A question with one right answer, which is known where answers are read, and to no page."""
 
@@ -43,6 +58,7 @@ class Question(Part):
     @model_validator(mode="after")
     def _has_its_answer(self):
         refuse_twice("options", self.options)
+        _refuse_alike("options", self.options)
         if not all(option.isprintable() for option in self.options):
             raise ValueError("options: each should be on one line, of characters that can be seen")
         if self.right not in self.options:
@@ -72,6 +88,8 @@ class PeopleStudy(Part):
     def _is_filled_in(self):
         if self.address is not None and not web_parts(self.address):
             raise ValueError("address: should be where the pages will lie on the web, such as https://example.org/shop")
+        if self.address and re.search(r'[?#,"\s]', self.address):
+            raise ValueError("address: should end before any ? or #, and hold no comma, quotation mark or blank")
         if Path(self.products).name != self.products or not self.products.isprintable():
             raise ValueError(f"products: should be the name of a file beside {STUDY_FILE}, such as products.csv")
         for name in ("title", "consent", "instructions", "ending"):
@@ -92,6 +110,12 @@ class Pair(Part):
     other_summary: Text
     target_price: Positive
     other_price: Positive
+
+    @model_validator(mode="after")
+    def _has_names_that_differ(self):
+        if self.target != self.other:
+            _refuse_alike("other", [self.target, self.other])
+        return self
 
     @property
     def name(self) -> str:

@@ -373,6 +373,10 @@ def test_who_chooses_as_the_minority_gets_less(study, capsys):
         ("products: products.csv", "products: ."),
         ("products: products.csv", 'products: "a\\0b"'),
         ("seed: 3", "seed: 3\naddress: our server"),
+        ("seed: 3", "seed: 3\naddress: https://example.org/shop?of=lab"),
+        ("seed: 3", "seed: 3\naddress: https://example.org/#shop"),
+        ("seed: 3", "seed: 3\naddress: https://example.org/shop,2"),
+        ("[shops, products]", '["a b", ab, products]'),
     ],
 )  # fmt: skip
 def test_a_mistake_in_the_file_of_a_study_is_named_with_its_line(study, before, after, capsys, golden):
@@ -393,6 +397,7 @@ def test_a_mistake_in_the_file_of_a_study_is_named_with_its_line(study, before, 
         ("Lumo", "Lu\u00a0mo"),
         ("Lumo", "Lumo" * 30),
         ("Kett,", "Brite,"),
+        ("Lumo,Brite", "Lumo Max,LumoMax"),
         ("kettle,Kett,Pott,It drips.,Heats well.,It boils.,Boils.,31,30\n", ""),
     ],
 )
