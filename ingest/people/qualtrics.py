@@ -4,6 +4,7 @@ What Qualtrics cannot take from a text is in docs/how-to/study-people.md: that e
 """
 
 import html
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -173,9 +174,14 @@ def _response(row, where, who, questions, material):
         return "it stopped before the first choice"
     if not row[who]:
         raise ValueError(f"{who} is empty: write the id there, or take the line out")
+    if who != PROLIFIC_ID and row.get(PROLIFIC_ID):
+        raise ValueError(
+            f"{PROLIFIC_ID} stands there, and {STUDY_FILE} says prolific: false, with which this participant would "
+            "count under another name: write prolific: true again or, if it never was, take that column out"
+        )
     answers = {"quiz": [], "checks": [], "choices": [], "is_finished": IS_FINISHED[row[FINISHED]]}
     pays = {
-        questions[name].place: text.removeprefix(material.study.currency).strip() or None
+        questions[name].place: _payment(text, name, material.study.currency)
         for name, text in said.items()
         if questions[name].kind == "pays"
     }
@@ -189,6 +195,17 @@ def _response(row, where, who, questions, material):
             answers["choices"].append({"pair": place, "chosen": text, "pays": pays.get(place)})
     (number,) = (number for number in NUMBERS if material.condition(number) in shown)
     return Response(where, row[who], number, answers)
+
+
+def _payment(text, name, currency):
+    """Return the amount that was written, with the currency before it, after it or nowhere; None of no amount."""
+    amount = text.removeprefix(currency).removesuffix(currency).strip()
+    if amount and not re.fullmatch(r"\d+\.?\d*|\.\d+", amount):
+        raise ValueError(
+            f"{name} is {printable(text)}, which is no amount such as 25 or 25.50: correct the cell if you know what "
+            "was meant, or take the line out"
+        )
+    return amount or None
 
 
 def _answer(text, asked):

@@ -151,8 +151,26 @@ def test_without_prolific_a_participant_is_the_response(study):
     study.folder = study.folder.with_name("alone")
     study.asked = layout_of(study.folder)
     assert "PROLIFIC_PID" not in (study.folder / "qualtrics.txt").read_text()
-    write_responses(study.folder, study.asked, study.response("A", "a"), study.response("B", "b"))
+    write_responses(
+        study.folder, study.asked, *(study.response(condition, condition, PROLIFIC_PID="") for condition in "AB")
+    )
     assert "4 choices of 2 participants read, 0 of them excluded: 4 new" in study.land()[1]
+
+
+def test_who_came_by_prolific_does_not_land_a_second_time_as_a_response(study, golden):
+    study.give(study.response("A", ANNA), study.response("B", BEN))
+    assert study.land()[0] == 0
+    (study.folder / "study.yaml").write_text(STUDY.replace("prolific: true", "prolific: false"))
+    exit_code, said = study.land()
+    assert (exit_code, len(landed(study.warehouse))) == (2, 4)
+    golden(said)
+
+
+@pytest.mark.parametrize("payment", ["25.5", "$25.50", "$ 25.50", "25.50 $", "25.50$", "025.5"])
+def test_a_payment_is_read_with_the_currency_on_either_side(study, payment):
+    study.give(study.response("A", ANNA, A_pays_1=payment), study.response("B", BEN))
+    assert study.land()[0] == 0
+    assert [row[6] for row in landed(study.warehouse)].count(25.5) == 1
 
 
 SPOILED = {
@@ -167,6 +185,8 @@ SPOILED = {
     "numbers in the place of text": {"more": [("B", CARA, {"finished": "1", "status": "0"})]},
     "a number in the place of a choice": {"more": [("B", CARA, {"B_pair_1": "2"})]},
     "a payment that is none": {"more": [("B", CARA, {"B_pays_1": "much"})]},
+    "a payment with a comma": {"more": [("B", CARA, {"B_pays_1": "25,50"})]},
+    "a payment below 0": {"more": [("B", CARA, {"B_pays_1": "-5"})]},
 }
 
 
