@@ -83,6 +83,13 @@ def _write_pages(folder):
         path = folder / PAGES / f"{study.study}-{number:04}-{code}.html"
         pages[path] = participant_page(study.model_dump(), material.steps(number), own)
     there = sorted((folder / PAGES).glob("*.html"))
+    numbers = material.codes(key) if there else {}
+    last = max((numbers.get(path.stem.rpartition("-")[2], 0) for path in there), default=0)
+    if last > study.participants:
+        raise UserError(
+            f"{printable(folder / STUDY_FILE)} says participants: {study.participants}, and there is the page of "
+            f"number {last} already: write {last} or more there; nothing was written"
+        )
     if others := [path for path in there if path.read_text(encoding="utf-8", errors="replace") != pages.get(path)]:
         raise UserError(
             f"{printable(others[0])} is a page of other texts, or made with another key or another version of bais: "

@@ -194,6 +194,11 @@ def _sheet(path, material, codes, key):
             f"{name} is of a page that this study's key did not make: give the key that it was made with, in "
             f"{KEY_VARIABLE} or the file that {KEY_FILE_VARIABLE} names"
         )
+    if codes[sheet.code] > material.study.participants:
+        raise ValueError(
+            f"{name} is of page {codes[sheet.code]}, and {STUDY_FILE} says participants: "
+            f"{material.study.participants}: write there again how many pages were given"
+        )
     sealed = {part: value for part, value in content.items() if part not in UNSEALED}
     text = json.dumps(sealed, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace").decode()
     seal = keyed(material.seal_key(sheet.code, key).encode(), text)

@@ -30,6 +30,7 @@ from ingest.warehouse import UserError, printable
 STUDY_FILE = "study.yaml"
 TO_FILL = "FILL IN"  # what a person replaces in the words of a study
 CONDITIONS = ("A", "B")
+MOST_PARTICIPANTS = 10_000
 
 Text = Annotated[str, Field(pattern=r"\S")]
 ProductName = Annotated[str, Field(pattern=PRODUCT_PATTERN, max_length=90)]
@@ -72,7 +73,7 @@ class PeopleStudy(Part):
     study: Annotated[str, Field(pattern=STUDY_PATTERN)]
     title: Text
     seed: int
-    participants: int = Field(ge=2, le=10_000)
+    participants: int = Field(ge=2, le=MOST_PARTICIPANTS)
     prolific: bool = False
     address: str | None = None
     currency: Text
@@ -169,8 +170,8 @@ class Material:
         return keyed(key, f"page\0{self.study.study}\0{self.study.seed}\0{number}")[:12]
 
     def codes(self, key: bytes) -> dict[str, int]:
-        """Return the number of each participant by the code of the page."""
-        return {self.code(number, key): number for number in range(1, self.study.participants + 1)}
+        """Return the number of each participant that a study can have by the code of the page."""
+        return {self.code(number, key): number for number in range(1, MOST_PARTICIPANTS + 1)}
 
     def seal_key(self, code: str, key: bytes) -> str:
         """Return what a page seals its answers with; it leads to no other page's."""

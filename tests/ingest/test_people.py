@@ -1,6 +1,7 @@
 """Studies of people: what is drawn, what comes back, and what is refused whole."""
 
 import json
+import re
 
 import duckdb
 import pytest
@@ -127,6 +128,17 @@ def test_more_participants_get_pages_beside_those_that_are_there_and_other_texts
     assert main(["people", "new", str(study.folder)]) == 2
     golden(capsys.readouterr().err.replace(study.pages[0]["code"], "<code>"))
     assert len(list((study.folder / "pages").glob("*"))) == 6
+
+
+def test_fewer_participants_are_refused_as_that_and_not_as_pages_or_sheets_of_another_key(study, capsys, golden):
+    study.give(sheet_of(study.pages[0], ANNA), sheet_of(study.pages[3], BEN))
+    (study.folder / "study.yaml").write_text(STUDY.replace("participants: 4", "participants: 2"))
+    capsys.readouterr()
+    assert main(["people", "new", str(study.folder)]) == 2
+    golden(re.sub(r"-[0-9a-f]{12}", "-<code>", capsys.readouterr().err), "participants: 2")
+    exit_code, said = study.land()
+    assert exit_code == 2
+    golden(said)
 
 
 def test_an_address_gives_prolific_a_line_for_each_page_and_changes_none(study):
