@@ -74,7 +74,7 @@ def nothing_to_build() -> str | None:
 
 
 def _fingerprint(warehouse, of_source):
-    """Hash what is landed, by its keys: rows of `raw` are never changed; and which tables were derived from it."""
+    """Hash what is landed, by its keys: no row of `raw` is changed without an act; and which tables derive from it."""
     landed = []
     there = warehouse.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()
     for name in sorted(name for (name,) in there if name in TABLES):

@@ -91,7 +91,7 @@ where n_trials = 0 and version_id is null and source != 'scored'
 delete from gate_acts
 where object_id not in (from batches_there)
     and object_id not in (select trial_id from flagged_trials)
-    and object not in ('counts', 'participant')
+    and object not in ('counts', 'participant', 'answers')
     and not (act in ('withdraw', 'restore', 'leave_out', 'count') and object_id in (select trial_id from trials))
 """
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.archives import Archive
-from ingest.gate.acts import exclude_participants, excluded_participants
+from ingest.gate.acts import exclude_participants, excluded_participants, replace_answers
 from ingest.land.load import land, landed_ids
-from ingest.land.raw import TABLES, raw_transaction
+from ingest.land.raw import TABLES
 from ingest.land.versions import Version, refuse_version
 from ingest.people.key import KEY_FILE_VARIABLE, KEY_VARIABLE, hashed, keyed, participant_key
 from ingest.people.sheets import REASONS, STATUSES, UNFINISHED, read_returned
@@ -20,7 +20,7 @@ from ingest.texts.csv_text import read_csv
 from ingest.texts.files import OF_PATTERNS, STUDY_PATTERN
 from ingest.texts.lines import repeated_keys
 from ingest.texts.redaction import as_text
-from ingest.warehouse import UserError, printable, same, warehouse_path
+from ingest.warehouse import UserError, printable
 
 TABLE = "human_choices"
 NEEDED = (
@@ -66,7 +66,7 @@ def import_choices(path: Path, version: Version, archive: Archive) -> tuple[str,
     if changed:
         exclude_participants({choice["participant"]: choice["excluded"] for choice in changed.values()})
     if whole:
-        _replace(whole)
+        replace_answers(pa.Table.from_pylist(whole, TABLES[TABLE].schema), ANSWERED)
     n_people = len({choice["participant"] for choice in choices})
     n_out = len({choice["participant"] for choice in choices if choice["excluded"]})
     report = [
@@ -85,16 +85,6 @@ def import_choices(path: Path, version: Version, archive: Archive) -> tuple[str,
             "which counted nowhere"
         )
     return "\n".join([*report, *more]), 0
-
-
-def _replace(choices):
-    """Put choices in the place of those of participants who had stopped before the end."""
-    answered = ", ".join(f"{name} = whole.{name}" for name in ANSWERED)
-    with raw_transaction(warehouse_path()) as warehouse:
-        warehouse.register("whole", pa.Table.from_pylist(choices, TABLES[TABLE].schema))
-        warehouse.execute(
-            f"update raw.{TABLE} as there set {answered} from whole where {same('there', 'whole', TABLES[TABLE].key)}"
-        )
 
 
 def _read(path, study):

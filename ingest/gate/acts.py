@@ -13,8 +13,8 @@ from ingest.gate.batches import batch_meant
 from ingest.gate.mended import Hanging, hanging
 from ingest.land.fates import RECORDS, fates, replaced
 from ingest.land.models import query_of
-from ingest.land.raw import next_ordinal, prepare_raw, raw_transaction
-from ingest.warehouse import UserError, connect, printable, warehouse_path
+from ingest.land.raw import TABLES, next_ordinal, prepare_raw, raw_transaction
+from ingest.warehouse import UserError, connect, printable, same, warehouse_path
 
 ACTS = {"accept": "batch", "reject": "batch", "release": "trial"}
 
@@ -131,6 +131,27 @@ def exclude_participants(reasons: dict[str, str | None]) -> None:
             "select 'participant' as object, participant as object_id, coalesce(reason, 'approved') as why, "
             "if(reason is null, 'count', 'leave_out') as act from named",
             who=who,
+        )  # fmt: skip
+
+
+def replace_answers(choices: pa.Table, columns: tuple[str, ...]) -> None:
+    """Put columns of choices in the place of those of participants who had stopped before the end, and record it.
+
+    By the record a build knows that there is something to build.
+    """
+    who, why = _signed(None, "stopped before the end, and sent the whole answers since")
+    given = ", ".join(f"{name} = whole.{name}" for name in columns)
+    with raw_transaction(warehouse_path()) as warehouse:
+        warehouse.register("whole", choices)
+        warehouse.execute(
+            f"update raw.human_choices as there set {given} from whole "
+            f"where {same('there', 'whole', TABLES['human_choices'].key)}"
+        )
+        _keep(
+            warehouse,
+            "select 'answers' as object, participant as object_id, 'count' as act, $why as why "
+            "from (select distinct participant from whole)",
+            who=who, why=why,
         )  # fmt: skip
 
 

@@ -258,6 +258,7 @@ def test_the_whole_sheet_of_who_had_stopped_takes_the_place_of_the_half_one(stud
             f"select chosen, price, willingness_to_pay from ({query_of('stg_human_choices')}) where excluded is null"
         )
         assert sorted(warehouse.sql(counted).fetchall()) == [("Kett", 30, 36)] * 2 + [("Lumo", 20, 25)] * 2
+        assert warehouse.sql("select object, act from raw.gate_acts").fetchall() == [("answers", "count")]
     capsys.readouterr()
     assert main(["people", "bonuses", str(study.folder)]) == 0
     assert capsys.readouterr().out.split() == [f"{who},0.50" for who in (ANNA, BEN)]
