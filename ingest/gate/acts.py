@@ -93,24 +93,22 @@ def decide_of_trials(
 
 
 def decide_of_counts(act: str, study: str, why: str, who: str | None = None) -> int:
-    """`withdraw` or `restore` the counts of a study, and return how many rows these are."""
+    """`withdraw` or `restore` the counts of a study, and return how many rows count no more or again."""
     who, why = _signed(who, why)
     with raw_transaction(warehouse_path()) as warehouse:
-        ((n_rows,),) = warehouse.execute(
-            "select count(*) from raw.counts where study = $study", {"study": study}
-        ).fetchall()
-        if not n_rows:
+        if not warehouse.execute("select 1 from raw.counts where study = $study limit 1", {"study": study}).fetchall():
             raise UserError(f"there are no counts of {printable(study)}: nothing was done")
-        withdrawn = f"select count(*) from ({query_of('stg_withdrawn_counts')}) where study = $study"
-        ((is_withdrawn,),) = warehouse.execute(withdrawn, {"study": study}).fetchall()
-        if bool(is_withdrawn) == (act == "withdraw"):
-            already = "withdrawn already" if is_withdrawn else "not withdrawn"
+        counting = f"select count(*) from ({query_of('stg_counts')}) where study = $study"
+        ((n_before,),) = warehouse.execute(counting, {"study": study}).fetchall()
+        if bool(n_before) == (act == "restore"):
+            already = "not withdrawn" if n_before else "withdrawn already"
             raise UserError(f"the counts of {printable(study)} are {already}: nothing was done")
         _keep(
             warehouse, "select 'counts' as object, $study as object_id, $act as act, $why as why",
             study=study, act=act, who=who, why=why,
         )  # fmt: skip
-    return n_rows
+        ((n_after,),) = warehouse.execute(counting, {"study": study}).fetchall()
+    return n_before or n_after
 
 
 def excluded_participants() -> dict[str, str | None]:
