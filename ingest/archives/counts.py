@@ -23,8 +23,9 @@ from ingest.land.seeds import place_of, seed_rows, unknown_names
 from ingest.land.versions import Version, refuse_version
 from ingest.paradigms.paradigm import load_paradigm, paradigm_names, paradigms_of
 from ingest.studies.families import families_recorded
+from ingest.texts.csv_text import header_of, read_csv
 from ingest.texts.lines import walk
-from ingest.warehouse import UserError, connect, in_memory, printable, quoted
+from ingest.warehouse import UserError, connect, in_memory, perhaps, printable, quoted
 
 NEEDED = ("llm", "paradigm", "arm", "technique", "value", "n")
 MOST_RUNS = 1 << 53  # a double holds each whole number up to it
@@ -34,6 +35,7 @@ NUMBERS = {
 }  # fmt: skip
 LEAST = {"n_clusters": 1, "design_effect": 1}
 CONDITION = ("llm", "paradigm", "measure", "vignette", "item", "technique", "arm")
+COLUMNS = (*NEEDED, "measure", "vignette", "item", "n_clusters", "design_effect")
 LANDED = (
     "llm_recorded", "paradigm", "measure", "vignette", "item", "technique", "arm", "value", "n", "n_clusters",
     "design_effect",
@@ -55,7 +57,7 @@ def import_counts(folder: Path, version: Version, archive: Archive, select: str 
     files = [path for path in walk(folder)[0] if archive.has_ending(path)]
     if not files:
         raise archive.unusable(folder, "no file", [])
-    rows = _read(files, select)
+    rows, ignored = _read(files, select)
     paradigms = _paradigms(rows, archive)
     study, now = archive.study or folder.name.partition(".")[0], datetime.now(UTC)
     rows = [_checked(row, paradigms) for row in rows]
@@ -87,6 +89,8 @@ def import_counts(folder: Path, version: Version, archive: Archive, select: str 
     n_runs, llms = sum(row["n"] for row in rows), {row["llm_recorded"] for row in rows}
     became = "new" if is_new else "as they were"
     unknown = f"\n{unknown_names('techniques', techniques, 'counts', place_of('techniques'))}" if techniques else ""
+    if ignored:
+        unknown += f"\n  columns that are none of counts, and are not read: {printable(', '.join(ignored))}"
     withdrawn = WITHDRAWN.format(study=printable(study)) if _are_withdrawn(study) else ""
     return (
         f"{printable(folder)}: {len(files):,} files\n  study {study}: {len(rows):,} counts of {n_runs:,} runs, "
@@ -106,34 +110,68 @@ def _id(study, digest, now, number):
 
 
 def _read(files, select):
-    listed = f"[{', '.join(quoted(path) for path in files)}]"
-    if select:
-        reader = f"read_json_objects({listed}, format = 'unstructured', filename = true)"
-        source = f"(select filename, json as record from {reader})"
-    else:
-        source = f"read_csv({listed}, all_varchar = true, header = true, filename = true, union_by_name = true)"
-    with in_memory() as memory:
-        try:
-            memory.execute(f"create view source as from {source}")
-            table = memory.sql(select or "from source").to_arrow_table()
-        except duckdb.Error as error:
-            why = printable(str(error).splitlines()[0])
-            raise UserError(f"{printable(files[0].name)} cannot be read as counts: {why}; {NOTHING}") from None
-    if lacking := [name for name in NEEDED if name not in table.column_names]:
-        raise UserError(
-            f"{printable(files[0].name)} lacks the column {lacking[0]}: counts have {', '.join(NEEDED)}; {NOTHING}"
-        )
-    n_rows = Counter()
-    rows = table.to_pylist()
-    for row in rows:
-        n_rows[row["filename"]] += 1
-        row["place"] = f"{Path(row['filename']).name}, row {n_rows[row['filename']]:,}"
+    """Return the rows of counts, each with its file and place, and the columns that are none of counts."""
+    rows, ignored = (_selected(files, select), []) if select else _tabled(files)
     if not rows:
         raise UserError(
             f"{printable(files[0].name)} holds no count: `bais withdraw --counts STUDY` takes those of a study out; "
             f"{NOTHING}"
         )
+    return rows, ignored
+
+
+def _selected(files, select):
+    listed = f"[{', '.join(quoted(path) for path in files)}]"
+    reader = f"read_json_objects({listed}, format = 'unstructured', filename = true)"
+    with in_memory() as memory:
+        try:
+            memory.execute(f"create view source as (select filename, json as record from {reader})")
+            rows = memory.sql(select).to_arrow_table().to_pylist()
+        except duckdb.Error as error:
+            why = printable(str(error).splitlines()[0])
+            raise UserError(f"{printable(files[0].name)} cannot be read as counts: {why}; {NOTHING}") from None
+    n_rows = Counter()
+    for row in rows:
+        row["source_file"] = Path(row["filename"]).name
+        n_rows[row["filename"]] += 1
+        row["place"] = f"{row['source_file']}, row {n_rows[row['filename']]:,}"
     return rows
+
+
+def _tabled(files):
+    rows, ignored = [], {}
+    for path in files:
+        name = printable(path.name)
+        try:
+            there, _ = header_of(path, name)
+            ignored |= dict.fromkeys(_unknown(there, name))
+            columns = [column for column in COLUMNS if column in there]
+            for row in read_csv(path, name, may_be_empty=True):
+                place = f"{path.name}:{row.line}"
+                cells = {column: _cell(row[column], column, place) for column in columns}
+                rows.append(cells | {"source_file": path.name, "place": place})
+        except ValueError as error:
+            raise UserError(f"{error}; {NOTHING}") from None
+    return rows, list(ignored)
+
+
+def _unknown(there, name):
+    """Return the columns that are none of counts; one that is nearly such a column is refused, as is one that lacks."""
+    unknown = [column for column in there if column not in COLUMNS]
+    for column in unknown:
+        if near := perhaps(column.strip(), COLUMNS, 0.8):
+            raise ValueError(f"{name}:1: {printable(column)} is no column of counts{near}: mend its name")
+    if lacking := [column for column in NEEDED if column not in there]:
+        raise ValueError(f"{name} lacks the column {lacking[0]}: counts have {', '.join(NEEDED)}")
+    return unknown
+
+
+def _cell(text, column, place):
+    """Return what a cell says without the blanks around it, None where it is empty."""
+    text = (text or "").strip() or None
+    if text and not text.isprintable() and re.search(r"[\x00-\x1f\x7f]", text):
+        raise ValueError(f"{printable(place)}: {column} is {printable(text)}, which holds a control character: mend it")
+    return text
 
 
 def _paradigms(rows, archive):
@@ -172,7 +210,7 @@ def _checked(row, paradigms):
         raise _wrong(row, "value", f"{of.valid_min:g} or more")
     elif not (of.valid_max is None or given["value"] <= of.valid_max):
         raise _wrong(row, "value", f"{of.valid_max:g} or less")
-    return given | {"llm_recorded": row["llm"], "source_file": Path(row["filename"]).name}
+    return given | {"llm_recorded": row["llm"]}
 
 
 def _number(name, given):
@@ -206,8 +244,9 @@ def _refuse_conditions(rows):
                     raise _wrong(row, name, f"the same in the whole condition, as in {printable(first['place'])}")
         if not n_runs:
             raise _wrong(first, "n", "above 0 in one row of the condition")
-        if first.get("n_clusters", 0) > n_runs:
-            raise _wrong(first, "n_clusters", f"at most the {n_runs:,} runs of the condition")
+        for name in LEAST:
+            if first.get(name, 0) > n_runs:
+                raise _wrong(first, name, f"at most the {n_runs:,} runs of the condition")
 
 
 def _wrong(row, name, should):
