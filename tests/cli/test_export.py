@@ -236,6 +236,10 @@ def test_one_study_brings_its_rows_alone(warehouse, tmp_path):
             f"insert into raw.gate_acts by name select * exclude (study) replace ({on_counts}) "
             "from (from raw.gate_acts limit 1), (values ('small'), ('voder-bais')) as t (study)"
         )
+        made.execute(
+            "update intermediate.nodes set content = (select count(*) from raw.gate_acts)::varchar "
+            "where relation = 'raw.gate_acts'"
+        )
     assert main(["export", str(tmp_path / "out"), "--study", "small", "--format", "jsonl"]) == 0
     for of in manifest_of(tmp_path / "out")["tables"]:
         lines = [json.loads(line) for line in (tmp_path / "out" / of["file"]).read_text().splitlines()]
