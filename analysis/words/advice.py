@@ -747,7 +747,7 @@ def _too_few(evidence, rows):
     those = f"{n} {noun}s tested"
     compared = {row["llm"] for row in evidence.of_llms if row["gain"] is not None} or set(evidence.llms)
     if most["n_llms"] == 1:
-        which = f", {listed(compared)}" if len(compared) == 1 else ""
+        which = f", {next(iter(compared)).rpartition('/')[2]}" if len(compared) == 1 else ""
         return (ONE_COMPARED if n > 1 else ONE_ASKED).format(noun=noun, n=n, which=which, five=FIVE)
     if most["n_llms"] < n:
         those = f"{most['n_llms']} of the {n} {noun}s tested that can be compared"

@@ -8,12 +8,7 @@ with trials as (
 )
 
 select
-    trials.trial_id,
-    trials.batch_id,
-    trials.study,
-    trials.vignette,
-    trials.llm,
-    trials.technique,
+    trials.trial_id, trials.batch_id, trials.study, trials.vignette, trials.llm, trials.technique,
     case
         when trials.anchor_value is null or trials.anchor_direction_recorded = 'none' then 'none'
         when trials.anchor_direction_recorded is not null then trials.anchor_direction_recorded

@@ -10,13 +10,7 @@ with answers as (
 
 cells as (
     select
-        study,
-        vignette,
-        llm,
-        technique,
-        direction,
-        temperature,
-        item,
+        study, vignette, llm, technique, direction, temperature, item,
         ln(median(number)) as level,
         ln(median(case when anchor_value > 0 then number / anchor_value end)) as from_anchor
     from answers

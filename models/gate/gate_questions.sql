@@ -20,11 +20,7 @@ asked as (
 -- low and high tell something where a technique has them under two prompts, which other LLMs have with other anchors
 directions as (
     select
-        study,
-        vignette,
-        llm,
-        technique,
-        prompt_hash,
+        study, vignette, llm, technique, prompt_hash,
         max(max(anchor_value)) over (partition by study, prompt_hash) as highest,
         highest > min(min(anchor_value)) over (partition by study, prompt_hash) as is_template,
         case when sum(n) >= getvariable('fewest') then arg_max(direction, n) end as usual_direction,
@@ -50,11 +46,7 @@ voices as (
         count(distinct case when n_of_llm >= getvariable('fewest') then llm end) over of_prompt as n_asking
     from (
         select
-            study,
-            prompt_hash,
-            llm,
-            about,
-            said,
+            study, prompt_hash, llm, about, said,
             sum(n) as n,
             sum(sum(n)) over (partition by study, prompt_hash, llm, about) as n_of_llm
         from claims

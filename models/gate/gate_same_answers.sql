@@ -15,11 +15,7 @@ with labels as (
 
 numbered as (
     select
-        anchored_cell,
-        trial_id,
-        number,
-        asked_at,
-        is_new,
+        anchored_cell, trial_id, number, asked_at, is_new,
         coalesce(temperature, -1) as temperature,
         coalesce(item, '') as item,
         ln(count(*) over of_cell / count(*) over (partition by anchored_cell, item, temperature, number)) as nats,
