@@ -358,7 +358,9 @@ def test_trials_that_are_there_under_another_batch_stay_and_their_second_verdict
     before = {name: all_of(tmp_path / "back" / "w.duckdb", f"raw.{name}") for name in ("trials", *OF_THE_GATE)}
     assert main(["import", str(tmp_path / "out"), "--format", "bais-export"]) == 0
     for name, of in before.items():
-        assert all_of(tmp_path / "back" / "w.duckdb", f"raw.{name}") == of
+        after = all_of(tmp_path / "back" / "w.duckdb", f"raw.{name}")
+        # what was decided of the study's counts is of no batch, and comes
+        assert [row for row in after if name != "gate_acts" or "counts" not in row] == of
 
 
 def edit_row(folder):
