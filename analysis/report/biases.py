@@ -15,7 +15,7 @@ from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import number, share, signed, text, whole
 from analysis.report.values import MISSING, SAID_ABOVE, clean
 from analysis.words.codes import on_llms
-from analysis.words.measures import BUILT_IN, unit_of
+from analysis.words.measures import BUILT_IN, most_cautious, unit_of
 from analysis.words.people import PERIODS
 
 CONTRASTS, DECIDED = "inference.outcome_contrasts", "inference.decisions"

@@ -1,8 +1,9 @@
 -- Answers of eight LLMs to wordings of twelve biases, and beside each, by its place in the list, what its authors read.
 -- Their lists leave failures out, so that a reading may stand beside another answer: the gate says where. Of an interval
 -- it counts whether it holds the true value: the one that ends a line, else the one in bold, else any of numbers of that
--- size; where these do not agree, none. What was asked in each wording without a strategy is in prompts.json; nobody says
--- what a strategy adds to it.
+-- size; where these do not agree, none. Of a list of proposals it is the one whose number stands on a line of its own,
+-- where one does. What was asked in each wording without a strategy is in prompts.json; nobody says what a strategy
+-- adds to it.
 with biases (bias, paradigm, arms) as (
     values
     ('anchoring', 'anchoring_facts', ['none', 'number']),
@@ -89,10 +90,11 @@ told as (
 )
 
 select
-    filename, 'cognitive_biases_2026' as source_name, item, replicate, text, prompt, read_as, llm_named,
-    asked_at, concat_ws('/', bias, llm_named, strategy, item, arm, replicate) as own_id, 0.7 as temperature,
-    coalesce(of_ratings, paradigm) as paradigm, coalesce(of_ratings, paradigm) as vignette,
-    if(of_ratings = 'primacy_ratings', ['as_listed', 'reordered'], arms)[arm] as arm,
+    filename, 'cognitive_biases_2026' as source_name, item, replicate, text, prompt, read_as, llm_named, asked_at,
+    concat_ws('/', bias, llm_named, strategy, item, arm, replicate) as own_id, 0.7 as temperature,
+    coalesce(of_item, paradigm) as paradigm, coalesce(of_item, paradigm) as vignette,
+    coalesce(map {'primacy_ratings': ['as_listed', 'reordered'], 'primacy_choice': ['europe_first', 'europe_last']}
+        [of_item], arms)[arm] as arm,
     map {'claude-3.5-sonnet': 'anthropic/claude-sonnet-4-20250514', 'mistral-large': 'mistral-large-latest',
         'llama-3.1-8b': 'llama-3.1-8b-instant', 'llama-3.3-70b': 'llama-3.3-70b-versatile',
         'deepseek-v3-together': 'deepseek-ai/DeepSeek-V3', 'minimax-m2.5': 'MiniMaxAI/MiniMax-M2.5',
