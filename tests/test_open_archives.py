@@ -39,7 +39,7 @@ def test_each_answer_lands_once_and_those_of_the_llm_that_kept_silent_are_held_b
 
 def test_the_gate_finds_what_is_known_to_be_wrong(biases):
     found = "select check_name, sum(n_offending)::int from raw.batch_checks group by 1"
-    known = {"error_as_answer": 4_207, "readings_apart": 241, "other_name": 9_600, "reading_differs": 2_095}
+    known = {"error_as_answer": 4_207, "readings_apart": 241, "other_name": 9_600, "reading_differs": 1_893}
     assert known.items() <= dict(biases.query(found)).items()
 
 
@@ -66,10 +66,11 @@ def test_a_bias_is_estimated_of_each_paradigm_with_its_direction(biases):
 
 def test_of_two_candidates_with_the_same_qualities_the_first_is_held_against_one_half(biases):
     rows = biases.query(
-        "select arm, arm_b, value, avg((response_label = 'first')::integer) from inference.outcome_contrasts "
+        "select any_value(arm), any_value(arm_b), value, avg((response_label = 'first')::integer) "
+        "from inference.outcome_contrasts "
         "inner join marts.trials using (paradigm, llm, technique, arm) "
         "where paradigm = 'primacy' and row_set = 'accepted' and weighting = 'llm' and level = 'items' "
-        "and technique = 'no_technique' group by all"
+        "and technique = 'no_technique' group by llm, value"
     )
     assert len(rows) == 7
     for *arms, value, share in rows:
@@ -105,7 +106,7 @@ def test_each_bias_is_told_in_17_lines_and_what_its_mean_hides(biases, monkeypat
     assert {paradigm: len(text.splitlines()) for paradigm, text in told.items() if len(text.splitlines()) > 17} == {}
     assert "below the answers without it in 2 of 5 items" in " ".join(told["anchoring_facts"].split())
     assert main(["recommend", "--paradigm", "framing", "--why"]) == 0
-    assert "+36 in 1 LLM: 32 instead of 68.3" in capsys.readouterr().out
+    assert "+24 in 1 LLM: 42.8 instead of 66.4" in capsys.readouterr().out
 
 
 def test_the_published_indices_recompute_and_ours_has_a_sign_and_an_interval(biases):
