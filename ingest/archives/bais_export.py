@@ -96,29 +96,6 @@ where object_id not in (from batches_there)
 """
 
 
-# what was decided or counted later here holds, whatever comes after it: as `staging` takes it
-DECIDES = """case
-    when act in ('reread', 'restore_reading') then 'reading' when act in ('withdraw', 'restore') then 'withdrawal'
-    when object != 'trial' then object
-end"""
-OLDER = f"""
-with made as (select *, {DECIDES} as decides from made_gate_acts anti join raw.gate_acts using (act_id)),
-here as (
-    select object, object_id, {DECIDES} as decides, max(acted_at) as acted_at from raw.gate_acts group by all
-),
-counted as (select study, archive, max(counted_at) as counted_at from raw.counts group by all)
-select
-    (
-        select count(*) from made inner join here using (object, object_id, decides)
-        where made.acted_at < here.acted_at
-    ),
-    (
-        select count(*) from made_counts as made inner join counted using (study, archive)
-        where made.counted_at < counted.counted_at
-    )
-"""
-
-
 DROP_FAMILIES = f"""
 delete from families where (study, source, frozen_at) in (
     select (study, source, frozen_at) from ({FROZEN_TOGETHER.format("families")})
@@ -139,7 +116,7 @@ def import_export(folder: Path, version: Version, archive: Archive) -> tuple[str
         studies = [study for (study,) in memory.execute(f"{named} order by study").fetchall()]
         counts = _keep_what_is_new(memory, studies)
         _drop_families_there(memory)
-        n_gone_up, older = _land_gate(memory)
+        n_gone_up = _land_gate(memory)
         if any(n_new for n_new, _ in counts.values()):
             land(**{name: _batches_of(memory, name, n_gone_up) for name in LANDED})
     lines = [f"{printable(folder)}: an export of {_listed(manifest['studies'])}"]
@@ -148,8 +125,6 @@ def import_export(folder: Path, version: Version, archive: Archive) -> tuple[str
     totals = [("trials", *counts["trials"])]
     totals += [("scores", n_scores, n_scores_there)] if n_scores + n_scores_there else []
     lines += [f"  {added:,} {what} added, {there:,} already there" for what, added, there in totals]
-    if any(older):
-        lines.insert(-1, "  {:,} decisions and {:,} counts are older than those here, which hold".format(*older))
     lines[-1] += f"; {time.monotonic() - started:.1f} s"
     return "\n".join(lines), 0
 
@@ -327,23 +302,19 @@ def _batches_of(memory, name, n_gone_up):
 def _land_gate(memory):
     """Land verdicts, checks, flags, acts and families, all or none: before the trials, so that none is audited again.
 
-    They come after what is there, in the order that they have in the export. Return by how much the numbers went up,
-    and how many decisions and counts are older than those that are there.
+    They come after what is there, in the order that they have in the export; return by how much the numbers went up.
     """
     path = warehouse_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     with raw_transaction(path) as warehouse:
         first = next_ordinal(warehouse)
-        for name in ("gate_acts", "counts"):
-            warehouse.register(f"made_{name}", memory.sql(f"from {name}").to_arrow_table())
-        (older,) = warehouse.execute(OLDER).fetchall()
         for name, table in OF_THE_GATE.items():
             numbered = f" replace (ordinal + {first - 1} as ordinal)" if name in ORDERED else ""
             warehouse.register(f"made_{name}", memory.sql(f"select *{numbered} from {name}").to_arrow_table())
             warehouse.execute(
                 f"insert into raw.{name} by name from made_{name} anti join raw.{name} using ({', '.join(table.key)})"
             )
-        return next_ordinal(warehouse) - first, older
+        return next_ordinal(warehouse) - first
 
 
 ARCHIVE = Archive(

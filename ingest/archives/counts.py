@@ -8,7 +8,6 @@ import re
 import time
 from collections import Counter
 from datetime import UTC, datetime
-from operator import itemgetter
 from pathlib import Path
 
 import duckdb
@@ -67,9 +66,8 @@ def import_counts(folder: Path, version: Version, archive: Archive, select: str 
         del techniques[row["technique"]]
     rows = [{name: row.get(name) for name in (*LANDED, "source_file")} for row in rows]
     digest = hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:32]
-    there = landed_ids(study, "counts", "archive", "version", "counted_at", "ordinal").to_pylist()
-    of_archive = (row for row in there if row["archive"] == archive.name)
-    newest = max(of_archive, key=itemgetter("counted_at", "ordinal"), default=None)
+    there = landed_ids(study, "counts", "archive", "version", "ordinal").to_pylist()
+    newest = max((row for row in there if row["archive"] == archive.name), key=lambda row: row["ordinal"], default=None)
     is_new = newest is None or newest["version"] != digest
     if is_new:
         shared = {"study": study, "archive": archive.name, "counted_at": now, "version": digest, "ordinal": 1}

@@ -45,9 +45,9 @@ alike as (
 ),
 
 last_acts as (
-    select alike.batch_id, acts.act, acts.ordinal from acts
+    select alike.batch_id, arg_max(acts.act, acts.ordinal) as act, max(acts.ordinal) as ordinal from acts
     inner join alike using (object_id)
-    qualify row_number() over (partition by alike.batch_id order by acts.acted_at desc, acts.ordinal desc) = 1
+    group by alike.batch_id
 ),
 
 -- with the verdict that they had then

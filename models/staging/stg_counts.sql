@@ -16,4 +16,4 @@ counts as (
 )
 
 select * from counts
-qualify rank() over (partition by study, archive order by counted_at desc, ordinal desc) = 1
+qualify rank() over (partition by study, archive order by ordinal desc) = 1

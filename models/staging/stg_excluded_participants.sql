@@ -3,4 +3,4 @@
 select object_id as participant, case when act = 'leave_out' then why end as excluded
 from {{ source('raw', 'gate_acts') }}
 where object = 'participant'
-qualify row_number() over (partition by object_id order by acted_at desc, ordinal desc) = 1
+qualify row_number() over (partition by object_id order by ordinal desc) = 1

@@ -1,17 +1,12 @@
 """Tables of counts: what a source publishes of runs without their answers."""
 
-import contextlib
 import json
 
 import pytest
 
 from bais.main import main as bais
-from ingest.archives.bais_export import FORMAT, VERSION
-from ingest.gate.acts import exclude_participants
 from ingest.land.models import query_of
-from ingest.land.raw import TABLES, prepare_raw
 from ingest.run import main
-from ingest.warehouse import connect, sha256_of
 
 NAME = "1_bias_sensitivity_model={}.data_model_list=['gpt-4.1-mini', 'x']{}.json"
 HEADER = "llm,paradigm,arm,technique,value,n,n_clusters,vignette,design_effect"
@@ -147,110 +142,3 @@ def test_a_technique_that_nobody_declared_is_named(archive, capsys):
     assert main(["--archive", str(archive), "--study", "flips"]) == 0
     named = "unknown techniques, loaded under their own names: premortemm (1 counts) (perhaps premortem); give them"
     assert named in capsys.readouterr().out
-
-
-def write_export(folder):
-    """Write the landed tables of the warehouse as an export has them."""
-    folder.mkdir()
-    tables = []
-    with contextlib.closing(connect(writes_files=True)) as warehouse:
-        for name in TABLES:
-            relation, path = warehouse.sql(f"from raw.{name}"), folder / f"{name}.parquet"
-            columns = [
-                {"name": of, "type": str(kind)} for of, kind in zip(relation.columns, relation.types, strict=True)
-            ]
-            relation.write_parquet(str(path))
-            said = {"rows": len(relation.to_arrow_table()), "sha256": sha256_of(path), "columns": columns}
-            tables.append({"table": f"raw.{name}", "file": path.name} | said)
-    stated = {"format": FORMAT, "format_version": VERSION, "file_format": "parquet"}
-    manifest = stated | {"tables": tables, "files": [], "studies": []}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-
-
-def test_what_an_export_brings_does_not_outrank_what_was_decided_and_counted_here_later(
-    archive, tmp_path, query, capsys, monkeypatch
-):
-    path = archive / "counts.csv"
-    path.write_text(f"{HEADER}\n{ROW},,\n")
-    assert main(["--archive", str(path), "--study", "flips"]) == 0
-    exclude_participants({"p": "rejected"})
-    for act in ("withdraw", "restore"):
-        assert bais([act, "--counts", "flips", "--why", "a mistake"]) == 0
-    write_export(tmp_path / "older")
-    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "other.duckdb"))
-    for n in (50, 40):
-        path.write_text(f"{HEADER}\n{ROW.replace(',30,', f',{n},')},,\n")
-        assert main(["--archive", str(path), "--study", "flips"]) == 0
-    exclude_participants({"p": None})
-    assert bais(["withdraw", "--counts", "flips", "--why", "wrong runs"]) == 0
-    capsys.readouterr()
-    assert main(["--archive", str(tmp_path / "older")]) == 0
-    assert "3 decisions and 1 counts are older than those here, which hold" in capsys.readouterr().out
-    with contextlib.closing(connect(writes_files=True)) as warehouse:
-        assert warehouse.sql(query_of("stg_withdrawn_counts")).fetchall() == [("flips",)]
-        assert warehouse.sql(query_of("stg_excluded_participants")).fetchall() == [("p", None)]
-    assert bais(["restore", "--counts", "flips", "--why", "right after all"]) == 0
-    assert "(rows: 1)" in capsys.readouterr().out
-    with contextlib.closing(connect(writes_files=True)) as warehouse:
-        assert warehouse.sql(f"select n from ({query_of('stg_counts')})").fetchall() == [(40,)]
-
-
-@pytest.mark.parametrize(
-    ("model", "object_kind", "done", "undone"),
-    [
-        ("stg_withdrawn_trials", "trial", "withdraw", "restore"),
-        ("stg_reread_trials", "trial", "reread", "restore_reading"),
-        ("stg_withdrawn_counts", "counts", "withdraw", "restore"),
-    ],
-)
-def test_of_decisions_that_undo_each_other_the_later_holds_whichever_landed_last(
-    warehouse, query, model, object_kind, done, undone
-):
-    warehouse.parent.mkdir(exist_ok=True)
-    prepare_raw(warehouse)
-    with contextlib.closing(connect(read_only=False)) as connection:
-        connection.execute(
-            "insert into raw.gate_acts by name select unnest(['a', 'b']) as act_id, $object as object, "
-            "'t' as object_id, unnest([$done, $undone]) as act, 'w' as who, 'y' as why, unnest([1, 2]) as ordinal, "
-            "unnest(['2026-02-02', '2026-01-01'])::timestamptz as acted_at",
-            {"object": object_kind, "done": done, "undone": undone},
-        )
-    assert len(query(query_of(model))) == 1
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        f"{HEADER}\n{ROW},,\n\"{OTHER},,\n",
-        f"{HEADER}\n{ROW},,\n{OTHER},,\n".replace("t-4.1,framing,l", "t-4\x00,framing,l"),
-        f"{HEADER},n\n{ROW},,,3\n", f"{HEADER.replace('n_clusters', 'n_cluster')}\n{ROW},,\n",
-        f"{HEADER.replace('llm', 'LLM')}\n{ROW},,\n", f"{HEADER}\n{ROW},,1e308\n",
-        f"{HEADER}\n{ROW},,\ngpt-4.1,framing\n",
-        f"{HEADER}\n{ROW},,\n{OTHER.replace('gpt', 'gpté')},,\n".encode("latin-1"),
-        f"{HEADER}\n{ROW},,\n {ROW.replace('no_technique', ' no_technique ')},,\n",
-        f"{HEADER}\n{ROW},,\n{OTHER.replace('gpt-4.1', '  ')},,\n",
-    ],
-    ids=[
-        "an open quote", "a control character", "a column twice", "nearly a column", "a column in capitals",
-        "a variance larger than runs can make it", "a row too short", "another encoding", "the same but for blanks",
-        "an LLM of blanks",
-    ],
-)  # fmt: skip
-def test_a_file_that_is_no_table_of_counts_is_one_sentence_with_its_line(archive, warehouse, capsys, golden, content):
-    path = archive / "counts.csv"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert main(["--archive", str(path), "--format", "counts", "--study", "flips"]) == 2
-    assert not warehouse.exists()
-    golden(capsys.readouterr().err)
-
-
-def test_blanks_around_names_are_none_of_them_and_columns_of_other_things_are_named(archive, query, capsys):
-    row = ROW.replace("gpt-4.1", " gpt-4.1 ").replace("no_technique", " no_technique")
-    (archive / "counts.csv").write_text(f"{HEADER},study,filename\n{row},,,mine,here\n")
-    assert main(["--archive", str(archive), "--study", "flips"]) == 0
-    assert query("select llm_recorded, technique, study, source_file from raw.counts") == [
-        ("gpt-4.1", "no_technique", "flips", "counts.csv")
-    ]
-    told = capsys.readouterr().out
-    assert "columns that are none of counts, and are not read: study, filename" in told
-    assert "unknown techniques" not in told
