@@ -85,17 +85,6 @@ def say_if_old(warehouse) -> None:
         complain(f"{finding[0]}: run `bais build`{'' if finding[1] else ', and mend what it names'}")
 
 
-def refuse_if_decided_since(warehouse) -> None:
-    """Refuse to give away tables that may hold what somebody has taken out since they were built."""
-    acts = f"select kind, relation, content from {RECORD} where relation = 'raw.gate_acts'"
-    for kind, relation, content in warehouse.execute(acts).fetchall() if _has_record(warehouse) else ():
-        if _has_changed(warehouse, {"kind": kind, "relation": relation, "content": content}):
-            raise UserError(
-                "somebody has decided something since the last build, and the public tables may still hold what was "
-                "withdrawn: run `bais build`, then export again"
-            )
-
-
 def _has_record(warehouse):
     query = "select schema_name || '.' || table_name from duckdb_tables() where database_name = current_database()"
     return (RECORD,) in warehouse.execute(query).fetchall()

@@ -29,14 +29,12 @@ def import_(archive: Path | None, download: str | None, of_study: str | None, **
 @click.option("--force", is_flag=True, help="replace an earlier export in DIR")
 def export(folder: Path, form: str, study: str | None, force: bool) -> None:
     """Write the public tables, and the raw ones that they are derived from, into a folder."""
-    from bais.age import refuse_if_decided_since
     from bais.exported import put_in_place, refuse_other_files, studies_of, unfinished_beside, write_export
 
     started = time.monotonic()
     target = folder.resolve()
     refuse_other_files(target, force)
     with marts(writes_files=True) as warehouse:
-        refuse_if_decided_since(warehouse)
         studies = studies_of(warehouse, study)
         with unfinished_beside(target) as unfinished:
             manifest = write_export(warehouse, unfinished, form, studies, study)

@@ -224,18 +224,3 @@ def test_a_batch_is_named_by_a_part_of_its_id_that_no_other_has(warehouse, query
     capsys.readouterr()
     assert main(["check", "--batch", batch_id[3:12]]) == 2
     assert "2 batches have" in capsys.readouterr().err
-
-
-def test_an_export_waits_for_the_build_that_takes_out_what_was_withdrawn(warehouse, query, tmp_path, capsys):
-    with contextlib.closing(duckdb.connect(str(warehouse))) as connection:
-        connection.execute(
-            "create table intermediate.nodes as select 'acts' as node, 'source' as kind, 'raw.gate_acts' as relation, "
-            "[]::varchar[] as inputs, count(*)::varchar as content, 1 as made_in, 1 as changed_in from raw.gate_acts"
-        )
-    assert main(["export", str(tmp_path / "before")]) == 0
-    ((trial_id,),) = query("select trial_id from marts.trials limit 1")
-    assert main(["withdraw", trial_id, "--why", "a mistake"]) == 0
-    capsys.readouterr()
-    assert main(["export", str(tmp_path / "after")]) == 2
-    assert "may still hold what was withdrawn: run `bais build`, then export again" in capsys.readouterr().err
-    assert not (tmp_path / "after").exists()
