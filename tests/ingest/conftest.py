@@ -1,6 +1,7 @@
-"""Small archives in document A's shapes, with invented values, and what an import makes of them."""
+"""Small archives in document A's shapes with invented values, what is imported of them, and a place without network."""
 
 import json
+import socket
 from contextlib import closing
 from types import SimpleNamespace
 
@@ -63,6 +64,19 @@ def write(path, *lines):
     texts = [line if isinstance(line, str | bytes) else json.dumps(line) for line in lines]
     path.write_bytes(b"".join((text if isinstance(text, bytes) else text.encode()) + b"\n" for text in texts))
     return path
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A warehouse of its own, and no network."""
+    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "warehouse.duckdb"))
+
+    def refuse(*_):
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    return tmp_path
 
 
 @pytest.fixture(autouse=True)

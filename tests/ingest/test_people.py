@@ -17,6 +17,7 @@ from tests.tools.people import (
     PRODUCTS,
     PROLIFIC_IDS,
     STUDY,
+    StudyOnDisk,
     make_study,
     return_sheets,
     sheet_of,
@@ -36,25 +37,13 @@ ROWS = (
 @pytest.fixture
 def study(tmp_path, monkeypatch, capsys):
     """A folder with a study of four pages, of which sheets and an export have come back; and how to import it."""
-    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "data" / "w.duckdb"))
-    monkeypatch.setenv("BAIS_PARTICIPANT_KEY", "a key of people that is long enough")
 
-    class Study:
-        folder = tmp_path / "lamps"
-        pages = make_study(folder)
-        warehouse = tmp_path / "data" / "w.duckdb"
-
-        def land(self):
-            capsys.readouterr()
-            exit_code = main(["import", str(self.folder)])
-            said = capsys.readouterr()
-            return exit_code, said.out + said.err
-
+    class Study(StudyOnDisk):
         def give(self, *sheets, rows=ROWS, header=EXPORT_HEADER):
             return_sheets(self.folder, *sheets)
             write_export(self.folder, *rows, header=header)
 
-    return Study()
+    return Study(tmp_path, monkeypatch, capsys)
 
 
 def material_of(seed, n_pairs, n_participants=8, n_checks=2):

@@ -3,12 +3,12 @@
 import duckdb
 import pytest
 
-from bais.main import main
 from ingest.people.study import read_material
 from tests.tools.people import (
     PRODUCTS,
     PROLIFIC_IDS,
     STUDY,
+    StudyOnDisk,
     layout_of,
     make_study,
     response_to,
@@ -27,24 +27,15 @@ CHOICES = (
 @pytest.fixture
 def study(tmp_path, monkeypatch, capsys):
     """A folder with a study and its layout; how to give what came back of Qualtrics, and how to import it."""
-    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "data" / "w.duckdb"))
-    monkeypatch.setenv("BAIS_PARTICIPANT_KEY", "a key of people that is long enough")
 
-    class Study:
-        folder = tmp_path / "lamps"
-        warehouse = tmp_path / "data" / "w.duckdb"
-        pages = make_study(folder)
-        asked = layout_of(folder)
+    class Study(StudyOnDisk):
+        def __init__(self):
+            super().__init__(tmp_path, monkeypatch, capsys)
+            self.asked = layout_of(self.folder)
 
         def give(self, *rows, **how):
             write_responses(self.folder, self.asked, *rows, **how)
             write_export(self.folder, *((who, "APPROVED", 60, 30, "Male") for who in PROLIFIC_IDS[:4]))
-
-        def land(self):
-            capsys.readouterr()
-            exit_code = main(["import", str(self.folder)])
-            said = capsys.readouterr()
-            return exit_code, said.out + said.err
 
         def response(self, condition, who, **how):
             return response_to(self.asked, condition, who, **how)

@@ -46,6 +46,23 @@ def make_study(folder, study=STUDY, products=PRODUCTS):
     return [own_of(page) for page in sorted((folder / "pages").glob("*.html"))]
 
 
+class StudyOnDisk:
+    """A folder with a study and its pages, and how to import what came back."""
+
+    def __init__(self, place, monkeypatch, capsys):
+        self.folder, self.warehouse, self._capsys = place / "lamps", place / "data" / "w.duckdb", capsys
+        monkeypatch.setenv("BAIS_WAREHOUSE", str(self.warehouse))
+        monkeypatch.setenv("BAIS_PARTICIPANT_KEY", "a key of people that is long enough")
+        self.pages = make_study(self.folder)
+
+    def land(self):
+        """Import the folder; return the exit code and what was said."""
+        self._capsys.readouterr()
+        exit_code = main(["import", str(self.folder)])
+        said = self._capsys.readouterr()
+        return exit_code, said.out + said.err
+
+
 def own_of(page: Path):
     """Return what a page knows of itself."""
     text = page.read_text(encoding="utf-8")

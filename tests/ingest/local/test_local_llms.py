@@ -1,7 +1,6 @@
 """LLMs that run here, tiny and random, write with each method as a study asks them to."""
 
 import json
-import socket
 
 import numpy as np
 import pytest
@@ -83,19 +82,6 @@ def folder(tmp_path_factory):
         return made[architecture]
 
     return of
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """A warehouse of its own, and no network."""
-    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "warehouse.duckdb"))
-
-    def refuse(*_):
-        raise AssertionError("the network was asked")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    return tmp_path
 
 
 def content(place, techniques, rows=ITEMS, **changes):

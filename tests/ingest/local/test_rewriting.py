@@ -2,7 +2,6 @@
 
 import csv
 import json
-import socket
 from contextlib import closing
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -70,19 +69,6 @@ def folder(tmp_path_factory):
         return made[architecture]
 
     return of
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """A warehouse of its own, and no network."""
-    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "warehouse.duckdb"))
-
-    def refuse(*_):
-        raise AssertionError("the network was asked")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    return tmp_path
 
 
 def content(place, **changes):

@@ -79,19 +79,6 @@ def folder(tmp_path_factory):
     return of
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """A warehouse of its own, and no network."""
-    monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "warehouse.duckdb"))
-
-    def refuse(*_):
-        raise AssertionError("the network was asked")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    return tmp_path
-
-
 def naive(folder, prompt, target, rule, *, is_chat=False):
     """The score as document D's notebook computes it: transformers alone, one text at a time.
 
