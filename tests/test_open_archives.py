@@ -4,6 +4,7 @@ import pytest
 
 from bais.main import main
 from tests.conftest import SHARED
+from tests.tools.readme import of_ledger, of_readme
 
 pytestmark = pytest.mark.slow("imports and builds 71,260 answers")
 ARCHIVES = SHARED / "data" / "archives"
@@ -118,6 +119,11 @@ def test_the_published_indices_recompute_and_ours_has_a_sign_and_an_interval(bia
     )
     assert held == [(67, 41, True)]  # nothing of ours stands beside the index of primacy, which is of two questions
     assert biases.query("select min(recommended_low), max(recommended_high) from marts.claim_checks") == [(-1, 1)]
+
+
+def test_the_readme_says_of_both_papers_what_the_ledger_says(biases, dilemmas):
+    assert of_readme("E") == of_ledger(biases, "E")
+    assert of_readme("F") == of_ledger(dilemmas, "F")
 
 
 def test_the_published_sensitivities_recompute(dilemmas):
