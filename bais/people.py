@@ -132,9 +132,10 @@ def _write_layout(folder):
         _make_ready(folder)
         (folder / LAYOUT).write_text(text, encoding="utf-8")
     say(
-        f"{printable(folder / LAYOUT)}: import it in Qualtrics, with the blocks of both conditions below a Randomizer "
-        f"that shows one. Put Qualtrics' export, as CSV with choice text, into {printable(folder / ANSWERS)}, "
-        f"then: bais import {printable(folder)}"
+        f"{printable(folder / LAYOUT)}: import it in Qualtrics. Set by hand there: a Randomizer that shows one of the "
+        "blocks of both conditions, an answer required to each question and, for Prolific, its id passed on as "
+        f"PROLIFIC_PID. Consent and ending should say that answers go to Qualtrics. Put Qualtrics' export, as CSV with "
+        f"choice text, into {printable(folder / ANSWERS)}, then: bais import {printable(folder)}"
     )
 
 

@@ -1,4 +1,7 @@
-"""What a paradigm says of its measures: which value is best."""
+"""What a paradigm says of its measures: which value is best, and what names the place at which gains are compared."""
+
+# as in `inference.transfer`, which has them of the other place too, each with `other_` before it
+PLACE = ("study", "paradigm", "domain", "measure", "instrument", "arm", "arm_b")
 
 
 def best_value(better, reference, answer_kind):

@@ -6,6 +6,7 @@ import numpy as np
 
 from analysis.counts import study_without_version
 from analysis.engine.decisions import pairs_of
+from analysis.engine.measures import PLACE
 from analysis.engine.vendors import vendor_means
 from analysis.methods.attenuation import Moments, disattenuated_correlation, moments_within
 from analysis.methods.small_samples import CONFIDENCE, FEWEST_LLMS, FEWEST_VENDORS
@@ -14,7 +15,6 @@ from analysis.tables import declared, first_reason, reasons
 COLUMNS = declared("transfer")
 FEWEST_TECHNIQUES = 3  # the order of two is no correlation
 SIMULATED = "sim/"  # how the names of LLMs begin that nobody asked, and no others
-PLACE = ("study", "paradigm", "domain", "measure", "instrument", "arm", "arm_b")
 
 
 class Gained:

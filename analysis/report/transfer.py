@@ -9,13 +9,15 @@ from analysis.report.values import clean
 from analysis.words import transfer as words
 from analysis.words.measures import on_cautious
 
-PLACE = ("study", "paradigm", "domain", "measure", "instrument", "arm", "arm_b")
-KEY = ("goal", *PLACE, *(f"other_{name}" for name in PLACE))
 CAPTION = (
     "How what techniques gain in the two places correlates, over techniques within each LLM, without the noise of the "
     "answers, with its 95 % interval. At 1 a technique that helps more in one place helps more in the other; at 0 the "
     "one says nothing of the other. A gain is a difference of squared losses, so that a large bias counts for more. "
     "LLMs count as independent."
+)
+WIDER = (
+    "The source does not say how alike the runs of one cluster are. Of two assumptions, that a whole cluster counts as "
+    "one run and that all runs are independent, the one with the wider interval is shown."
 )
 COLUMNS = (
     ("places", lambda row: _places(row)),
@@ -50,8 +52,9 @@ def transfer_of(studies):
 def _figure(study, rows, place):
     shown = [row for row in rows if words.has_bounds(row)]
     panels = [_panel(study, first, list(of_first)) for first, of_first in groupby(shown, key=partial(_place, of=""))]
-    table = figure_table(study, "correlation of gains", "inference.transfer", {}, KEY, shown, COLUMNS)
-    caption = " ".join(filter(None, (CAPTION, on_cautious(row["instrument"] for row in study.rows("transfer")))))
+    table = figure_table(study, "correlation of gains", "inference.transfer", {}, words.KEY, shown, COLUMNS)
+    is_assumed = on_cautious(row["instrument"] for row in study.rows("transfer")) is not None
+    caption = f"{CAPTION} {WIDER}" if is_assumed else CAPTION
     return Figure(f"transfer-{place}", words.title(shown), clean(caption), panels, [table])
 
 

@@ -21,7 +21,8 @@ UNSIGNED = (
     "not say how large a bias is."
 )
 OF_EITHER_SIDE = (
-    " The number lies below the answers without it in {below} of {n} items: its pull there takes off from this mean."
+    " The number lies below the answers without it in {below} of {n} items; a pull toward it makes this mean smaller "
+    "there, and larger in the others."
 )
 MISSING = "Had every trial been answered, it might be {least} to {most}."
 SURE = 0.05  # a p value below which a bias is said to be shown, and items to differ

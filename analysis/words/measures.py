@@ -8,8 +8,9 @@ from analysis.words.codes import POINTS, Goal
 
 DESIGN_EFFECT = re.compile(r"design_effect_([0-9.]*[0-9])")  # an instrument: see `int_counts_published`
 CAUTIOUS = (
-    "How alike runs of one cluster are was not stated: shown is what holds if each cluster says no more than one run "
-    "({cautious}). As if all runs were independent ({other}) biases and gains look surer; inference.decisions has both."
+    "The source does not say how alike the runs of one cluster are. Shown is the cautious case, in which a whole "
+    "cluster counts as one run ({cautious}). If all runs were independent ({other}), biases and gains would look "
+    "surer; inference.decisions has both."
 )
 
 # what is measured of texts and facts, and whether it is a share; the measures of a paradigm's own name answers

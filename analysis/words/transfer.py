@@ -1,5 +1,6 @@
 """Whether what a technique gains in one place foretells what it gains in another, in words."""
 
+from analysis.engine.measures import PLACE
 from analysis.words.codes import codes_of, listed
 from analysis.words.measures import DESIGN_EFFECT
 
@@ -20,11 +21,7 @@ WHY_NOT = {
     "zero_variance": "all {noun}s vary alike",
     "beyond_1": "gains agree more than the noise of the answers allows",
 }
-PLACES = [
-    f"{of}{name}"
-    for of in ("", "other_")
-    for name in ("study", "paradigm", "domain", "measure", "instrument", "arm", "arm_b")
-] + ["goal"]
+KEY = ("goal", *PLACE, *(f"other_{name}" for name in PLACE))  # of a row of `inference.transfer`
 TITLES = {
     "all": "What helps more in one place helps more in the other",
     "some": "In some places, but not in all, what helps more in one helps more in the other",
@@ -48,7 +45,7 @@ def cautious(rows):
     """
     kept = {}
     for row in rows:
-        of = DESIGN_EFFECT.sub("", str([value for name, value in row.items() if name in PLACES]))
+        of = DESIGN_EFFECT.sub("", str([row.get(name) for name in KEY]))
         kept[of] = max(kept.get(of, row), row, key=lambda one: one["high"] - one["low"] if has_bounds(one) else 0)
     return list(kept.values())
 
