@@ -7,6 +7,7 @@ from analysis.words.advice import advise, in_brief, on_absence, why
 from analysis.words.changes import counted
 from analysis.words.headlines import SIMULATED, other_biases, sentences_on_unread
 from analysis.words.people import beside_llms
+from analysis.words.shortfalls import BY_HAND, SENTENCES
 from analysis.words.shortfalls import sentences as sentences_on_shortfalls
 from bais.check import words_of_checks
 from bais.evidence import evidence_on, shortfalls_in_short
@@ -29,7 +30,7 @@ from bais.warehouse import (
 )
 from ingest.warehouse import UserError, printable
 
-FEW = 2  # sentences on what is not counted that are told without `--why`
+FEW = 2  # sentences on what is not counted that are told without `--why`; of more the first, and what people took out
 # what papers print, by the goal that asks the same of a technique and in which errors cannot cancel
 OF_PAPERS = {"deviation": "displacement", "susceptibility": "gap", "madb": "error"}
 WITHOUT_TRIALS = {
@@ -142,8 +143,10 @@ def recommend(
         say_gains([evidence], goal)
         say_each([*absence, *in_brief(evidence, goal)])
         uncounted = list(sentences_on_shortfalls(evidence.shortfalls))
-        rest = uncounted[FEW:] and uncounted[1:]
-        say_each(filter(None, [" ".join(uncounted[:1] if rest else uncounted)]))
+        by_hand = list(sentences_on_shortfalls(evidence.shortfalls, without=SENTENCES.keys() - BY_HAND))
+        told_of = [text for n, text in enumerate(uncounted) if len(uncounted) <= FEW or n == 0 or text in by_hand]
+        rest = uncounted[len(told_of) :]
+        say_each(filter(None, [" ".join(told_of)]))
     if is_why or not evidence.of(*evidence.goals):
         say_each(beside_llms(people, has_sources=is_why))
     say_each([*told, *sentences_on_unread(unread)])

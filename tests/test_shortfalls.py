@@ -61,7 +61,9 @@ def test_what_is_held_back_unread_refused_or_withdrawn_is_counted_and_said(tmp_p
     withdrawn = [trial_id for (trial_id,) in new_warehouse.query(read)]
     new_warehouse.bais("withdraw", *withdrawn, "--why", "asked with the wrong key")
     new_warehouse.bais("reject", batches["loan"], "--why", "another account answered")
-    new_warehouse.bais("accept", batches["medical"], "--why", "so it answers")
+    medical, why = batches["medical"], ("--why", "so it answers")
+    new_warehouse.bais("release", "--flag", "unreadable", "--batch", medical, *why)
+    new_warehouse.bais("accept", medical, *why)
     new_warehouse.dbt(*BUILD)
     new_warehouse.dbt(*TEST)
     assert len(withdrawn) == 16
@@ -82,9 +84,10 @@ def test_what_is_held_back_unread_refused_or_withdrawn_is_counted_and_said(tmp_p
     in_full = told(new_warehouse, "recommend", "--domain", "judicial", "--why")
     for said in (in_brief, in_full):
         unread = f"24 % of 33 published answers could not be read (most: “{CHOICE}”)."
-        assert f"{unread} 1 of 33 published answers is a refusal." in said
+        assert unread in said
         assert said.count("16 of 49") == 1
     assert "16 of 49 answers were withdrawn by hand after they were seen." in in_brief
+    assert f"{unread} 1 of 33 published answers is a refusal." in in_full
     found = json.loads(new_warehouse.bais("recommend", "--domain", "judicial", "--json"))["shortfalls"]
     assert {name: found[name] for name in ("n_asked", "n_counted", "n_withdrawn", "n_unparsed", "n_refused")} == {
         "n_asked": 49, "n_counted": 24, "n_withdrawn": 16, "n_unparsed": 8, "n_refused": 1,

@@ -142,3 +142,41 @@ def test_a_technique_that_nobody_declared_is_named(archive, capsys):
     assert main(["--archive", str(archive), "--study", "flips"]) == 0
     named = "unknown techniques, loaded under their own names: premortemm (1 counts) (perhaps premortem); give them"
     assert named in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"{HEADER}\n{ROW},,\n\"{OTHER},,\n",
+        f"{HEADER}\n{ROW},,\n{OTHER},,\n".replace("t-4.1,framing,l", "t-4\x00,framing,l"),
+        f"{HEADER},n\n{ROW},,,3\n", f"{HEADER.replace('n_clusters', 'n_cluster')}\n{ROW},,\n",
+        f"{HEADER.replace('llm', 'LLM')}\n{ROW},,\n", f"{HEADER}\n{ROW},,1e308\n",
+        f"{HEADER}\n{ROW},,\ngpt-4.1,framing\n",
+        f"{HEADER}\n{ROW},,\n{OTHER.replace('gpt', 'gpté')},,\n".encode("latin-1"),
+        f"{HEADER}\n{ROW},,\n {ROW.replace('no_technique', ' no_technique ')},,\n",
+        f"{HEADER}\n{ROW},,\n{OTHER.replace('gpt-4.1', '  ')},,\n",
+    ],
+    ids=[
+        "an open quote", "a control character", "a column twice", "nearly a column", "a column in capitals",
+        "a variance larger than runs can make it", "a row too short", "another encoding", "the same but for blanks",
+        "an LLM of blanks",
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_table_of_counts_is_one_sentence_with_its_line(archive, warehouse, capsys, golden, content):
+    path = archive / "counts.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert main(["--archive", str(path), "--format", "counts", "--study", "flips"]) == 2
+    assert not warehouse.exists()
+    golden(capsys.readouterr().err)
+
+
+def test_blanks_around_names_are_none_of_them_and_columns_of_other_things_are_named(archive, query, capsys):
+    row = ROW.replace("gpt-4.1", " gpt-4.1 ").replace("no_technique", " no_technique")
+    (archive / "counts.csv").write_text(f"{HEADER},study,filename\n{row},,,mine,here\n")
+    assert main(["--archive", str(archive), "--study", "flips"]) == 0
+    assert query("select llm_recorded, technique, study, source_file from raw.counts") == [
+        ("gpt-4.1", "no_technique", "flips", "counts.csv")
+    ]
+    told = capsys.readouterr().out
+    assert "columns that are none of counts, and are not read: study, filename" in told
+    assert "unknown techniques" not in told
