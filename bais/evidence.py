@@ -75,7 +75,7 @@ with planted as (
     group by all
 )
 
-select contrasts.*, better, reference, answer_kind, counted_labels, measured_from, is_leading, relative_to,
+select contrasts.*, margin, better, reference, answer_kind, counted_labels, measured_from, is_leading, relative_to,
     (
         select list(declared.measure order by declared.measure) from staging.stg_paradigms as declared
         where declared.study = $study and declared.paradigm = $paradigm and declared.is_leading

@@ -3,7 +3,7 @@
 from rich.cells import cell_len
 
 from analysis.words.advice import SIMULATED_FIRST, headlines, is_of_few, of_few
-from analysis.words.biases import headline
+from analysis.words.biases import headlines as headlines_on_biases
 from analysis.words.codes import CONTROL, DECIDED, MARKS, on_an_llm, on_llms, probability
 from analysis.words.measures import arms, in_unit, most_cautious, on_cautious, with_unit
 from bais.terminal import PIPED_WIDTH, lay_out, say_each, terminal_width
@@ -32,7 +32,7 @@ def say_places(evidences, goal=None):
     say_gains(told, goal)
     simulated = SIMULATED_FIRST if told and all(evidence.is_simulated for evidence in told) else ""
     say_each(f"{simulated}{text}" for text in headlines(told, goal))
-    say_each(f"{evidence.paradigm}: {headline(evidence.biases, evidence.noun)}" for evidence in few if evidence.biases)
+    say_each(headlines_on_biases([evidence for evidence in few if evidence.biases]))
     say_each([of_few(few, goal)] if few else [])
     instruments = [bias["instrument"] for evidence in evidences for bias in evidence.biases]
     say_each(filter(None, [on_cautious(instruments)]))

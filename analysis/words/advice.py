@@ -97,6 +97,7 @@ ON_EACH = {
 HARMED = "Harmed, each {noun} by its own trials: {techniques}."
 FEW = "For {whom} only{but} (fewer than {five} {unit}s; + helped, − harmed):"
 OF_FEW = "{label}: {does}."
+ONE_CASE = " (one case)"
 # what is said of the techniques of which a column of `inference.decisions` counts LLMs, by the decisions on these
 OF_THESE = (
     ("+", "n_helped", set(codes.HELPS) - {codes.OWN_PROMPT}),
@@ -429,8 +430,8 @@ def of_few(evidences, goal=None):
     -------
     str
     """
-    parts, first = [], evidences[0]
-    counts = {len(evidence.llms) for evidence in evidences}
+    parts, unclear, first = [], [], evidences[0]
+    asked = {_n_compared(evidence, goal) for evidence in evidences}
     for evidence in evidences:
         leading, placebos, does = (goal,) if goal else evidence.leading, _placebos_asked(evidence), []
         rows, own = evidence.of(*leading), evidence.of(*leading, own=True)
@@ -442,13 +443,30 @@ def of_few(evidences, goal=None):
             if told:
                 does.append(f"{sign} {', '.join(map(''.join, zip(names, numbers, strict=True)))}")
         place = label(evidence, rows)
-        place += f", {len(evidence.llms)} {evidence.noun}s" if len(counts) > 1 and not own else ""
-        parts.append(OF_FEW.format(label=place, does="; ".join(does) or codes.UNCLEAR))
-    n = f"{counts.pop()} " if len(counts) == 1 else ""
+        if len(asked) > 1 and not own:
+            n, of = _n_compared(evidence, goal)
+            place += f", {f'{n} of ' * (n < of)}{of} {evidence.noun}{'s' * (of > 1)}"
+        if does:
+            parts.append(OF_FEW.format(label=place, does="; ".join(does)))
+        else:
+            unclear.append(place)
+    if unclear:
+        alike = all(place.endswith(ONE_CASE) for place in unclear[1:] and unclear)
+        names = [place.removesuffix(ONE_CASE) for place in unclear] if alike else unclear
+        each = f"{ONE_CASE[:-1]} each)" * (alike and len(unclear) > 1)
+        parts.append(OF_FEW.format(label=f"{listed(names)}{each}", does=codes.UNCLEAR))
+    n, of = next(iter(asked)) if len(asked) == 1 else (None, None)
     is_own = any(evidence.own for evidence in evidences)
-    those = f"this {first.noun}" if n == "1 " else f"these {n}{first.noun}s"
+    those = f"this {first.noun}" if of == 1 else f"these {f'{n} ' if n else ''}{first.noun}s"
+    those = f"{n if n > 1 else 'one'} of the {of} {first.noun}s tested" if n and n < of else those
     but = f", not {first.llm}" if first.llm and not is_own else ""
     return " ".join([FEW.format(whom=first.llm if is_own else those, but=but, five=FIVE, unit=first.unit), *parts])
+
+
+def _n_compared(evidence, goal):
+    """Count the LLMs of which a technique can be compared with none, and all that were tested."""
+    rows = evidence.of(*((goal,) if goal else evidence.leading))
+    return max(row["n_llms"] for row in rows), len(evidence.llms)
 
 
 def on_absence(evidence, checks, alike=""):
@@ -669,7 +687,7 @@ def label(evidence, rows):
     if not rows or any(row["n_cases"] != 1 for row in rows):
         return name
     vignettes = list(filter(None, evidence.vignettes))
-    return f"{name} (one case: {vignettes[0]})" if len(vignettes) == 1 and vignettes != [name] else f"{name} (one case)"
+    return f"{name} (one case: {vignettes[0]})" if len(vignettes) == 1 and vignettes != [name] else f"{name}{ONE_CASE}"
 
 
 def _sentences(texts, *, is_begun=False):

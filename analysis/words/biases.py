@@ -20,11 +20,17 @@ UNSIGNED = (
     "It counts what differs, and the same question put twice may differ by chance: it tells techniques apart, and does "
     "not say how large a bias is."
 )
+ALL_UNSIGNED = (
+    "These shares count what differs, and the same question put twice may differ by chance: they tell techniques "
+    "apart, and do not say how large a bias is."
+)
 OF_EITHER_SIDE = (
     " The number lies below the answers without it in {below} of {n} items; a pull toward it makes this mean smaller "
     "there, and larger in the others."
 )
 MISSING = "Had every trial been answered, it might be {least} to {most}."
+SHOWN, UNSHOWN = "there is a bias", "unclear whether there is a bias"
+SHOWN_SMALL, SMALL = "there is a bias, of less than {margin}", "no bias as large as {margin}"
 SURE = 0.05  # a p value below which a bias is said to be shown, and items to differ
 
 
@@ -74,11 +80,9 @@ def headline(biases, noun):
     -------
     str
     """
-    leading = biases[0]["leading_measures"] or []  # none leads of those that describe
-    told = [bias for bias in biases if bias["is_leading"] or not leading]
-    told = measures.most_cautious(told, lambda bias: f"{bias['measure']} {bias['instrument']}")
-    alone = [bias for bias in told if bias["technique"] == codes.CONTROL and bias["value"] is not None]
+    alone = [bias for bias in _leading(biases) if bias["technique"] == codes.CONTROL and bias["value"] is not None]
     if not alone:
+        leading = biases[0]["leading_measures"]
         by = f" by {listed(leading, 'or')}" if leading else ""
         return f"No {noun} has answers without a technique that can be compared{by}."
     # of what is measured without a value to hold it against, no mean is a bias
@@ -89,6 +93,36 @@ def headline(biases, noun):
         return sentence
     n_shown = sum(map(_is_shown, sure))
     return f"{sentence} The data show a bias in {n_shown} of {len(held)} comparisons; this one is the clearest."
+
+
+def headlines(evidences):
+    """Say what `headline` says of several paradigms, with their names; of measures that are no bias in one sentence.
+
+    Parameters
+    ----------
+    evidences : list of Evidence
+        Those with biases.
+
+    Returns
+    -------
+    list of str
+    """
+    told, levels = [], {}
+    for evidence in evidences:
+        alone = [bias for bias in _leading(evidence.biases) if bias["technique"] == codes.CONTROL]
+        bias = alone[0] if len(alone) == 1 and alone[0]["value"] is not None else {}
+        if bias.get("is_unsigned"):
+            what = f"{measures.named(bias)}: without a technique {measures.meaning(bias)}"
+            levels.setdefault(what, []).append(f"{measures.level(bias, bias['value'])} in {evidence.paradigm}")
+        else:
+            told.append(f"{evidence.paradigm}: {headline(evidence.biases, evidence.noun)}")
+    return [*told, *(f"{what} is {listed(shares)}. {ALL_UNSIGNED}" for what, shares in levels.items())]
+
+
+def _leading(biases):
+    """Keep what is of leading measures, of an assumed design effect by the largest; all where none leads."""
+    told = [bias for bias in biases if bias["is_leading"] or not bias["leading_measures"]]
+    return measures.most_cautious(told, lambda bias: f"{bias['measure']} {bias['instrument']}")
 
 
 def _clearness(bias):
@@ -132,7 +166,9 @@ def _sentence(bias, noun):
     statement = f"{statement} (95 % interval{of_what} {_bounds(bias)})"
     if bias["arm_b"] is None:
         return f"{statement}, for {_like(bias, noun)}.{_of_items(bias)}"
-    shows = "there is a bias" if _is_shown(bias) else "unclear whether there is a bias"
+    shows = SHOWN if _is_shown(bias) else UNSHOWN
+    if _is_small(bias):
+        shows = (SHOWN_SMALL if _is_shown(bias) else SMALL).format(margin=measures.difference(bias, bias["margin"]))
     besides = f"{_by_chance(bias)}{_of_missing(bias)}{_of_items(bias)}{_of_sides(bias)}"
     return f"{statement}: {shows}, for {_like(bias, noun)}.{besides}"
 
@@ -146,6 +182,12 @@ def _is_shown(bias):
     return not _holds_none(bias) and (bias["p_holm"] is None or bias["p_holm"] < SURE)
 
 
+def _is_small(bias):
+    """Whether a bias is surely smaller than the margin, also where items differ and where a number pulls either way."""
+    is_one = not (_of_items(bias) or _of_sides(bias))
+    return bool(bias.get("margin")) and is_one and max(-bias["low"], bias["high"]) < bias["margin"]
+
+
 def _by_chance(bias):
     """Say of an interval that leaves 0 out why that shows no bias."""
     if _is_shown(bias) or _holds_none(bias):
@@ -157,12 +199,13 @@ def _by_chance(bias):
 
 
 def _of_missing(bias):
-    """Say what a bias might be with the answers that are missing, where its interval leaves out 0 and does not say so.
+    """Say what a bias might be with the answers that are missing, where its interval decides and does not say so.
 
     The bounds are those of Manski (1990), each answer that is missing at one end of what can be answered.
     """
     least, most = bias.get("value_least"), bias.get("value_most")
-    if least is None or _holds_none(bias) or (bias["low"] <= least and most <= bias["high"]):
+    is_open = _holds_none(bias) and not _is_small(bias)
+    if least is None or is_open or (bias["low"] <= least and most <= bias["high"]):
         return ""
     ends = {"least": least, "most": most}
     unit = f" {codes.POINTS}" if measures.is_share(bias) else " %" if bias.get("relative_to") else ""

@@ -125,7 +125,7 @@ MEANINGS = (
             advice: ("BESIDE_PLAIN", "LESS", "SEEN", "SEEN_OF_ALL", "SHIFT_ALONE", "LOSSES"),
             matrix: ("OWN_PROMPT", "IN_MIND"),
             conclusions: ("LABELS", "LIMITS", "CONTRADICTED", "CAVEATS"),
-            biases: ("DESCRIBED", "NOT_A_DIFFERENCE", "OF_EITHER_SIDE", "UNSIGNED"),
+            biases: ("DESCRIBED", "NOT_A_DIFFERENCE", "OF_EITHER_SIDE", "UNSIGNED", "ALL_UNSIGNED"),
         },
     ),
     Meaning(
@@ -205,10 +205,10 @@ MEANINGS = (
         "mean contrast of two arms over LLMs and items",
         "the unit of the measure",
         "all tests of a paradigm (Holm)",
-        "any false bias: up to 5 %",
+        "any false bias: up to 5 %; a bias as large as the margin called smaller: 2.5 % of a row alone",
         "LLMs and items tested are like those that are not",
         "the table under “Arms, items and judges”",
-        {biases: ("BY_HOLM", "MISSING")},
+        {biases: ("BY_HOLM", "MISSING", "SHOWN", "UNSHOWN", "SHOWN_SMALL", "SMALL")},
     ),
 )
 ROWS = ("estimand", "units", "family", "error", "assumption", "simulated")

@@ -31,11 +31,16 @@ TITLES = {
 
 def place(row, prefix=""):
     """Name a place of a row of `inference.transfer`, the other one with the prefix `other_`."""
+    name, details = _name_and_details(row, prefix)
+    return f"{name} ({details})" if details else name
+
+
+def _name_and_details(row, prefix):
+    """Return what a place is called, and of which study and instrument it is where that is not plain."""
     name, instrument = row[f"{prefix}domain"] or row[f"{prefix}paradigm"], row[f"{prefix}instrument"]
     details = [None if row["study"] == row["other_study"] else row[f"{prefix}study"]]
     details += [] if DESIGN_EFFECT.fullmatch(instrument or "") else [instrument]
-    told = ", ".join(filter(None, details))
-    return (f"{name} ({told})" if told else name).replace("_", " ")
+    return tuple(text.replace("_", " ") for text in (name, ", ".join(filter(None, details))))
 
 
 def cautious(rows):
@@ -76,8 +81,14 @@ def elsewhere(rows):
     rows = cautious(rows)
     yield from (_found(row) for row in rows if has_bounds(row))
     for why, places in _untold(rows).items():
-        names = dict.fromkeys(place(row, "other_") for row in places)
-        yield CANNOT_BE_TOLD.format(which="here", whither=f"to {listed(names)}", why=why)
+        named = {}
+        for name, details in dict.fromkeys(_name_and_details(row, "other_") for row in places):
+            named.setdefault(details, []).append(name)
+        groups = [
+            f"{listed(names)} ({'all ' * (len(names) > 1)}{details})" if details else listed(names)
+            for details, names in named.items()
+        ]
+        yield CANNOT_BE_TOLD.format(which="here", whither=f"to {'; '.join(groups)}", why=why)
 
 
 def between(rows):

@@ -203,6 +203,8 @@ def test_a_sentence_says_what_a_gain_here_foretells_elsewhere(row, sentence):
 
 def test_places_of_which_nothing_can_be_told_are_named_together_by_the_reason():
     few = {"low": None, "high": None, "reason": "too_few_llms"}
+    of_t = [told(**few, other_domain=name, other_study="t") for name in ("loan", "medical")]
+    assert "carries over to salary; loan and medical (all t) cannot" in next(words.elsewhere([told(**few), *of_t]))
     rows = [told(**few), told(**few, other_domain="medical"), told(0.2, 0.4, domain="medical")]
     why = "cannot be told: fewer than five LLMs were asked in both with the same techniques."
     over = "Whether a gain of a technique carries over between"

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+from types import SimpleNamespace
 
 import duckdb
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from analysis.report.biases import matrices, sections_on_biases
 from analysis.report.studies import Study
 from analysis.words.advice import headline, verdict
+from analysis.words.biases import ALL_UNSIGNED, headlines
 from bais.evidence import evidence_by_paradigm, on_a_page
 from bais.main import main
 from tests.tools.contracts import fill, insert
@@ -69,7 +71,7 @@ def words(leading):
     measures = [
         {
             "study": "s", "paradigm": "framing", "measure": measure, "better": better, "reference": reference,
-            "answer_kind": kind, "counted_labels": labels, "measured_from": source,
+            "margin": 0.05, "answer_kind": kind, "counted_labels": labels, "measured_from": source,
             "is_leading": measure == leading and source != "measurement",
         }
         for measure, better, reference, kind, labels, source in MEASURES
@@ -209,6 +211,31 @@ def test_answers_that_are_missing_and_might_take_a_bias_beyond_its_interval_are_
 
 def test_of_an_interval_that_holds_0_what_is_missing_is_not_told(ask):
     assert "Had every trial" not in sentence(ask, low=-0.1, value_least=-0.3, value_most=0.4)
+
+
+@pytest.mark.parametrize(
+    ("bias", "said"),
+    [
+        ({"low": -0.02, "high": 0.03}, "): no bias as large as 5 points, for "),
+        ({"low": 0.01, "high": 0.03}, "): there is a bias, of less than 5 points, for "),
+        ({"low": -0.02, "high": 0.05}, "): unclear whether there is a bias, for "),
+        ({"low": -0.06, "high": 0.03}, "): unclear whether there is a bias, for "),
+        ({"low": -0.02, "high": 0.03, "p_items_alike": 0.01}, "): unclear whether there is a bias, for "),
+        ({"low": -0.02, "high": 0.03, "value_least": -0.1, "value_most": 0.1}, " it might be -10 to +10 points."),
+    ],
+)
+def test_a_bias_whose_interval_lies_within_the_margin_is_said_to_be_no_larger(ask, bias, said):
+    assert said in sentence(ask, value=0.02, **bias)
+
+
+def test_shares_of_what_differs_are_said_of_all_paradigms_in_one_sentence():
+    share = {"measure": "changed", "answer_kind": "choice", "counted_labels": ["differs"], "is_leading": True}
+    places = [
+        SimpleNamespace(noun="LLM", paradigm=paradigm, biases=[BIAS | share | {"is_unsigned": True, "value": value}])
+        for paradigm, value in (("availability", 0.09), ("anchoring", 0.06))
+    ]
+    told = "changed: without a technique the share of answers “differs” is 9 % in availability and 6 % in anchoring. "
+    assert headlines(places) == [f"{told}{ALL_UNSIGNED}"]
 
 
 def test_below_five_vendors_nothing_is_predicted_of_another_llm(ask):
