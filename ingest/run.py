@@ -244,6 +244,12 @@ def land_archive(
             "--complete takes out of the public tables what the version lacks, and --older leaves them as they are: "
             "give one of the two"
         )
+    named = {name: one.name for one in published().values() for name in (one.name, one.form)}
+    if not download and archive.name in named and not archive.exists():
+        raise UserError(
+            f"there is no {printable(archive)}: `bais import --download {named[archive.name]}` fetches what is "
+            "published under that name"
+        )
     with worded():
         if download:
             from ingest.bring.download import download as fetch

@@ -99,6 +99,7 @@ select
         'llama-3.1-8b': 'llama-3.1-8b-instant', 'llama-3.3-70b': 'llama-3.3-70b-versatile',
         'deepseek-v3-together': 'deepseek-ai/DeepSeek-V3', 'minimax-m2.5': 'MiniMaxAI/MiniMax-M2.5',
         'gemini-2.5-flash': 'gemini-2.5-flash', 'gpt-4.1-mini': 'gpt-4.1-mini'}[llm_named] as llm,
+    -- by what the source's code puts before or behind a question: D3 warns of the bias by name, D4 gives a role
     map {'baseline': 'no_technique', 'D1_cot': 'chain_of_thought', 'D3_counter': 'bias_warning',
         'D4_role': 'analyst_role'}[strategy] as technique,
     case when arm = 2 then map {'anchoring_v1': 15e6, 'anchoring_v2': 25, 'anchoring_v3': 15, 'anchoring_v4': 500,

@@ -240,6 +240,12 @@ def test_an_archive_is_pinned_to_a_whole_commit_and_read_by_a_format(archive):
     )
 
 
+@pytest.mark.parametrize("name", ["cognitive_biases_2026", "cognitive-biases-2026"])
+def test_a_published_archive_that_is_not_here_is_asked_for_by_its_name(name, capsys):
+    assert main(["--archive", name]) == 2
+    assert f"there is no {name}: `bais import --download cognitive_biases_2026`" in capsys.readouterr().err
+
+
 def test_claims_of_document_a_are_about_the_version_that_is_pinned(recorded):
     digests = sorted((path, digest) for path, digest in read_manifest(OF_A.manifest).items())
     whole = hashlib.sha256("\n".join(f"{digest}  {path}" for path, digest in digests).encode()).hexdigest()
