@@ -35,7 +35,7 @@ def place(row, prefix=""):
     return f"{name} ({details})" if details else name
 
 
-def _name_and_details(row, prefix):
+def _name_and_details(row, prefix=""):
     """Return what a place is called, and of which study and instrument it is where that is not plain."""
     name, instrument = row[f"{prefix}domain"] or row[f"{prefix}paradigm"], row[f"{prefix}instrument"]
     details = [None if row["study"] == row["other_study"] else row[f"{prefix}study"]]
@@ -81,14 +81,8 @@ def elsewhere(rows):
     rows = cautious(rows)
     yield from (_found(row) for row in rows if has_bounds(row))
     for why, places in _untold(rows).items():
-        named = {}
-        for name, details in dict.fromkeys(_name_and_details(row, "other_") for row in places):
-            named.setdefault(details, []).append(name)
-        groups = [
-            f"{listed(names)} ({'all ' * (len(names) > 1)}{details})" if details else listed(names)
-            for details, names in named.items()
-        ]
-        yield CANNOT_BE_TOLD.format(which="here", whither=f"to {'; '.join(groups)}", why=why)
+        named = dict.fromkeys(_name_and_details(row, "other_") for row in places)
+        yield CANNOT_BE_TOLD.format(which="here", whither=f"to {_grouped(named)}", why=why)
 
 
 def between(rows):
@@ -104,13 +98,37 @@ def between(rows):
     str
     """
     for why, untold in _untold(rows).items():
-        pairs = dict.fromkeys((place(row), place(row, "other_")) for row in untold)
-        names = sorted({name for pair in pairs for name in pair})
-        if len(pairs) == len(names) * (len(names) - 1) // 2:  # no two of them can be compared
-            whither = f"between {'any two of ' if len(names) > 2 else ''}{listed(names)}"
+        pairs = dict.fromkeys((_name_and_details(row), _name_and_details(row, "other_")) for row in untold)
+        named = sorted({name for pair in pairs for name in pair})
+        if len(pairs) == len(named) * (len(named) - 1) // 2:  # no two of them can be compared
+            whither = f"between {'any two of ' if len(named) > 2 else ''}{_grouped(named)}"
         else:
-            whither = listed(f"between {one} and {other}" for one, other in pairs)
+            whither = "; ".join(
+                f"between {_grouped(ones, 'or')} and {_grouped(others, 'or')}" for ones, others in _sides(pairs)
+            )
         yield CANNOT_BE_TOLD.format(which="of a technique", whither=whither, why=why)
+
+
+def _grouped(places, last="and"):
+    """List places, those that share details together."""
+    by_details = {}
+    for name, details in places:
+        by_details.setdefault(details, []).append(name)
+    groups = [
+        f"{listed(names, last)} ({'all ' * (len(names) > 1)}{details})" if details else listed(names, last)
+        for details, names in by_details.items()
+    ]
+    return "; ".join(groups)
+
+
+def _sides(pairs):
+    """Put together the places that stand in pairs with the same others."""
+    others, ones = {}, {}
+    for one, other in pairs:
+        others.setdefault(one, []).append(other)
+    for one, of_one in others.items():
+        ones.setdefault(tuple(of_one), []).append(one)
+    return [(of_one, beside) for beside, of_one in ones.items()]
 
 
 def _found(row):

@@ -208,7 +208,7 @@ def test_places_of_which_nothing_can_be_told_are_named_together_by_the_reason():
     rows = [told(**few), told(**few, other_domain="medical"), told(0.2, 0.4, domain="medical")]
     why = "cannot be told: fewer than five LLMs were asked in both with the same techniques."
     over = "Whether a gain of a technique carries over between"
-    assert list(words.between(rows)) == [f"{over} loan and salary and between loan and medical {why}"]
+    assert list(words.between(rows)) == [f"{over} loan and salary or medical {why}"]
     rows[2] |= few
     assert list(words.between(rows)) == [f"{over} any two of loan, medical and salary {why}"]
     assert list(words.between(rows[:1])) == [f"{over} loan and salary {why}"]
