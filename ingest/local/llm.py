@@ -119,9 +119,10 @@ def _loaded(place, name, device, dtype, is_seq2seq, is_local):
         of_kind = transformers.AutoModelForSeq2SeqLM if is_seq2seq else transformers.AutoModelForCausalLM
         model, report = of_kind.from_pretrained(place, config=config, dtype=dtype, output_loading_info=True, **told)
         if missing := sorted(report["missing_keys"]):
+            others = f" and {len(missing) - 1} others" * (len(missing) > 1)
             raise UserError(
-                f"the weights of {printable(name)} lack {missing[0]} and {len(missing) - 1} others, which would be "
-                "drawn at random: nothing was asked",
+                f"the weights of {printable(name)} lack {missing[0]}{others}, which would be drawn at random: nothing "
+                "was asked",
                 CANNOT_BE_ASKED,
             )
         model = model.to(device).eval()

@@ -316,14 +316,17 @@ RAN = "code.py ran"
 CASES = {
     "no tokenizer": (without_tokenizer, "holds no tokenizer"),
     "no configuration": (lambda folder: (folder / "config.json").unlink(), "holds no LLM: there is no config.json"),
-    "unknown architecture": (lambda folder: told(folder, model_type="bogus"), "the architecture of broken is none of"),
-    "no causal LM": (lambda folder: told(folder, model_type="vit"), "the architecture of broken is none of"),
-    "damaged weights": (cut_off, "the weights of broken cannot be loaded"),
-    "missing weights": (lacks_weights, "the weights of broken lack .*mlp.* drawn at random"),
+    "unknown architecture": (
+        lambda folder: told(folder, model_type="bogus"),
+        "the architecture of local/broken is none of",
+    ),
+    "no causal LM": (lambda folder: told(folder, model_type="vit"), "the architecture of local/broken is none of"),
+    "damaged weights": (cut_off, "the weights of local/broken cannot be loaded"),
+    "missing weights": (lacks_weights, "the weights of local/broken lack \\S*mlp\\S*, which would be drawn at random"),
     "no numbers": (nan_weights, "broken gives no finite log-probability .* try --dtype float32"),
     "no json": (
         lambda folder: (folder / "config.json").write_text("{", encoding="utf-8"),
-        "the configuration of broken",
+        "the configuration of local/broken",
     ),
 }
 
@@ -332,9 +335,9 @@ CASES = {
 def test_what_cannot_be_scored_is_one_sentence(folder, here, capsys, case):
     change, said = CASES[case]
     place = broken(folder("gpt2"), here, change)
+    capsys.readouterr()  # what making the LLM prints
     assert main(["score", "--llm", str(place)]) == 4
     (line,) = capsys.readouterr().err.splitlines()
-
     assert re.search(said, line), line
 
 
