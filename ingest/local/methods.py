@@ -242,12 +242,12 @@ METHODS = {
 }
 
 
-def method_of(settings: Decoding, text: str) -> Method:
+def method_of(settings: Decoding | None, text: str) -> Method:
     """Return the method that changes logits as settings say, for one text that is written about.
 
-    Attention-Sort changes what is asked, and no logits.
+    Attention-Sort changes what is asked, and no logits; a technique without settings changes nothing but words.
     """
-    return METHODS.get(settings.method, Method)(settings, text)
+    return METHODS.get(settings.method if settings else None, Method)(settings, text)
 
 
 def sorted_by_attention(n: int, attended: Callable[[Sequence[int]], Sequence[float]], iterations: int) -> list[int]:

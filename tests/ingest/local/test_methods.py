@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ingest.local.coverage import Coverage, TooShort
-from ingest.local.methods import log_softmax, method_of, sorted_by_attention
+from ingest.local.methods import Method, log_softmax, method_of, sorted_by_attention
 from ingest.local.settings import parse_decoding
 from ingest.prompts import shipped
 
@@ -42,6 +42,10 @@ class Desk:
 
 def method(name, text=TEXT, **changes):
     return method_of(parse_decoding(shipped("techniques")[name]["decoding"] | changes), text)
+
+
+def test_a_technique_that_changes_words_alone_leaves_logits_as_they_are():
+    assert type(method_of(None, "a text")) is Method
 
 
 def logits_of(*probabilities):
