@@ -47,16 +47,17 @@ class Number:
 
     @property
     def text(self):
-        """The number as it is printed, without its unit; a share is never 0 or 100 % that is neither."""
+        """The number as it is printed, without its unit; no share or p value is 0, or all, that is neither."""
         if self.value is None:
             return MISSING
         scaled = self.value * self.scale
         number = round(scaled, self.digits) + 0.0
-        if self.unit == "%" and self.scale == 100 and 0 < self.value < 1:
+        is_share, is_p_value = self.unit == "%" and self.scale == 100, self.column.startswith("p_")
+        if (is_share or is_p_value) and 0 < self.value < 1:
             if not number:
                 return f"<{10**-self.digits:.{self.digits}f}"
-            if number == 100:
-                return f">{100 - 10**-self.digits:.{self.digits}f}"
+            if number == self.scale:
+                return f">{self.scale - 10**-self.digits:.{self.digits}f}"
         text = f"{number:{'+' if self.is_signed and number else ''},.{self.digits}f}"
         return text.replace("-", "\N{MINUS SIGN}")
 

@@ -141,7 +141,10 @@ class LocalLlm:
         self.unknown_id = tokenizer.unk_token_id
         self.tokenizer_hash = _tokenizer_hash(tokenizer)
         self.versions = {library: _version_of(library) for library in LIBRARIES}
-        self._keeps_last = "logits_to_keep" in inspect.signature(model.forward).parameters
+        taken = inspect.signature(model.forward).parameters
+        self._keeps_last = "logits_to_keep" in taken
+        # the name by which a pass takes what another kept: what comes by another name may be overlooked in silence
+        self._cache = next((name for name in ("cache", "past_key_values") if name in taken), None)
 
     def encode(self, texts: Sequence[str], *, special: bool = True) -> list[list[int]]:
         """Tokenise texts, with what the tokenizer puts around each unless told otherwise."""
@@ -228,6 +231,11 @@ class LocalLlm:
         """How many tokens it reads at most; None where that has no end."""
         return getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
 
+    def kept_of(self, passed) -> dict:
+        """Return what a pass keeps for the next one, to be given to it; nothing where the architecture takes none."""
+        kept = getattr(passed, self._cache, None) if self._cache else None
+        return {} if kept is None else {self._cache: kept}
+
     def begin(self, ids: Sequence[int]) -> "Passage":
         """Read the tokens of a text, to write on."""
         return Passage(self, ids)
@@ -237,14 +245,14 @@ class LocalLlm:
 
         Only the last token passes in the way that keeps attentions, so that no matrix of all pairs is made.
         """
-        cache = getattr(self._pass(input_ids=self._tensor([ids[:-1]]), use_cache=True), "past_key_values", None)
-        if cache is None:
+        kept = self.kept_of(self._pass(input_ids=self._tensor([ids[:-1]]), use_cache=True))
+        if not kept:
             return None
         usual = self.model.config._attn_implementation
         try:
             self.model.set_attn_implementation("eager")
             layers = self._pass(
-                input_ids=self._tensor([ids[-1:]]), past_key_values=cache, use_cache=True, output_attentions=True
+                input_ids=self._tensor([ids[-1:]]), use_cache=True, output_attentions=True, **kept
             ).attentions
         except (AttributeError, NotImplementedError, TypeError, ValueError):
             return None
@@ -290,11 +298,11 @@ class LocalLlm:
 
         longest = max(map(len, tails))
         ids = self._tensor([[*tail, *[0] * (longest - len(tail))] for tail in tails])
-        cache = self._pass(input_ids=self._tensor([stem]), use_cache=True).past_key_values
+        kept = self.kept_of(self._pass(input_ids=self._tensor([stem]), use_cache=True))
         with _memory():
-            cache.batch_repeat_interleave(len(tails))
+            kept[self._cache].batch_repeat_interleave(len(tails))
         seen = torch.ones((len(tails), len(stem) + longest), dtype=torch.long, device=self.device)
-        return self._pass(input_ids=ids, attention_mask=seen, past_key_values=cache, use_cache=True).logits
+        return self._pass(input_ids=ids, attention_mask=seen, use_cache=True, **kept).logits
 
     def log_probabilities(self, logits, rows: list[int], places: list[int], ids: list[int]) -> np.ndarray:
         """Return the log-probability of each id at its row and place, in nats.
@@ -325,17 +333,16 @@ class Passage:
     """A text that an LLM has read, with what it keeps of it; an architecture that keeps nothing reads it again."""
 
     def __init__(self, llm: LocalLlm, ids: Sequence[int]):
-        self.llm, self.ids, self.cache = llm, [], None
+        self.llm, self.ids, self.kept = llm, [], {}
         self.add(ids)
 
     def add(self, ids: Sequence[int]) -> None:
         """Read more tokens."""
         self.ids += ids
-        unread = self.ids if self.cache is None else ids
+        unread = ids if self.kept else self.ids
         told = {"logits_to_keep": 1} if self.llm._keeps_last else {}
-        told |= {"past_key_values": self.cache} if self.cache is not None else {}
-        passed = self.llm._pass(**self._given(self.llm._tensor([unread])), use_cache=True, **told)
-        self.cache = getattr(passed, "past_key_values", None)
+        passed = self.llm._pass(**self._given(self.llm._tensor([unread])), use_cache=True, **told, **self.kept)
+        self.kept = self.llm.kept_of(passed)
         self.logits = passed.logits[0, -1].double().cpu().numpy()
 
     def _given(self, unread):

@@ -34,6 +34,13 @@ def test_a_share_is_never_nought_or_all_that_is_neither(value, printed):
     assert Number(value, "p_best", 1, 100, unit="%").text == printed
 
 
+@pytest.mark.parametrize(
+    ("value", "printed"), [(0, "0.0000"), (1, "1.0000"), (3e-6, "<0.0001"), (0.999999, ">0.9999"), (0.05, "0.0500")]
+)
+def test_a_p_value_is_never_0_or_1_that_is_neither(value, printed):
+    assert Number(value, "p_value", 4).text == printed
+
+
 def test_a_zero_has_no_sign_and_a_minus_is_a_minus():
     assert Number(-0.04, "gain", is_signed=True).text == "0.0"
     assert Number(0.06, "gain", is_signed=True).text == "+0.1"

@@ -405,5 +405,5 @@ def _agrees(text, value, scale):
     bound, number, decimals = shape[1], float(shape[2]), len(shape[3] or "")
     exact = float(value) * scale
     if bound:
-        return 0 < exact < number if bound == "<" else number < exact < 100
+        return 0 < exact < number if bound == "<" else number < exact < scale
     return math.isclose(number, exact, abs_tol=0.5 * 10**-decimals * (1 + 1e-9))
