@@ -158,7 +158,7 @@
    leaves it open, and the reply is no question and no record. What is chosen may stand in brackets, or after the word `option`. #}
 {% macro read__after_words(bare, text) -%}
     {%- set verbs -%}
-        (?:choose|chose|pick|picked|select|selected|take|prefer|recommend|advise|suggest|favou?r|say|answer|respond|opt|vote|go|
+        (?:choose|chose|pick|picked|select|selected|take|prefer|recommend|advise|suggest|favou?r|hire|say|answer|respond|opt|vote|go|
         {{- 'settle|decide|decided)(?: (?:with|for|on|that))?(?: (?:choosing|picking|selecting|taking|going with|opting for))?' -}}
     {%- endset -%}
     {%- set surely = '(?: (?:definitely|clearly|certainly|probably|personally|therefore|thus|hence|strongly|rather|still))?' -%}
@@ -168,7 +168,7 @@
     {%- endset -%}
     {%- set openings -%}
         (?:(?:so|therefore|thus|hence|overall|personally|ultimately|in my (?:opinion|view)|in this (?:case|situation|scenario)|
-        {{- 'if i (?:had|have) to choose|if forced to choose|based on the (?:information|description|options)(?: provided| given)?)[,:]? )?' -}}
+        {{- 'if i (?:had|have) to choose|if forced to choose|based on (?:the|these)(?: [a-z]+){1,4}?)[,:]? )?' -}}
     {%- endset -%}
     {%- set ways = [
         "(?:(?:i|we)(?: would| will| shall|d|ll| must| should)?(?: like to| want to| have to)?" ~ surely ~ " )?" ~ verbs,
@@ -187,7 +187,7 @@
     case when regexp_matches({{ text }}, '^\s*[{<]|\?\W*$') then {{ bare }} else regexp_replace(
         regexp_replace(
             {{ bare }},
-            '^(?i){{ openings }}{{ thought }}(?:{{ ways | join("|") }}):?\s(?:(?:the )?(?:choice|letter|answer|alternative|label)[: ]+)?[\s(\[{]*',
+            '^(?i){{ openings }}{{ thought }}(?:{{ ways | join("|") }}):?\s(?:(?:the )?(?:choice|letter|answer|alternative|label|candidate|plan|program(?:me)?)[: ]+)?[\s(\[{]*',
             ''
         ),
         '^((?:the )?(?i)option)[: ]+[(\[]?',

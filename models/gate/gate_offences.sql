@@ -77,9 +77,9 @@
         "tokens_of_call || ' tokens of question and answer, where ' || window_tokens || ' fit'"),
     ('drift', "z is not null",
         "'a mean of ' || round(mean_new, 2) || ' after ' || round(mean_old, 2) || ', z ' || round(z, 1)"),
-    ('unreadable', "n_unread > getvariable('unreadable') * n_asked",
+    ('unreadable', "n_unread > getvariable('unreadable') * n_replies",
         "concat_ws(' ', llm, technique, coalesce(arm, direction), item)
-        || ': ' || n_unread || ' of ' || n_asked || ' answers cannot be read'"),
+        || ': ' || n_unread || ' of ' || n_replies || ' answers cannot be read'"),
 ] %}
 with batches as (
     select batch_id, models, techniques, case_numbers from {{ ref('gate_batches') }}
@@ -161,7 +161,10 @@ unpaired as (
 {{ smaller }} as (
     select
         * exclude ({{ what }}),
-        if(count(*) over (partition by batch_id, cell, item) >= getvariable('fewest'), {{ what }}, null) as {{ what }}
+        if(
+            count_if(status != 'failed') over (partition by batch_id, cell, item) >= getvariable('fewest'), {{ what }},
+            null
+        ) as {{ what }}
     from {{ larger }} as trials
     semi join gate_kinds as kinds on kinds.status = 'unparsed' and {{ same_in('trials', 'kinds', ['batch_id', 'llm']) }}
     where trials.is_new
@@ -169,7 +172,10 @@ unpaired as (
 
 {% endfor %}
 unreadable as (
-    select trial_id, count(*) over same as n_asked, count_if(status = 'unparsed') over same as n_unread from cells
+    select
+        trial_id, count_if(status = 'unparsed') over same as n_unread,
+        count_if(status != 'failed') over same as n_replies
+    from cells
     window same as (partition by batch_id, llm, cell, item)
 ),
 

@@ -165,14 +165,18 @@ def test_an_llm_without_answers_is_held_back_by_its_name_and_the_others_are_publ
     ) == [("MiniMaxAI/MiniMax-M2.5", "failed"), ("mistral-large-latest", "passed_with_warnings")]
 
 
-def wordings(**unread):
-    """A document of two wordings, ten answers an arm, of which so many of an arm, such as `v1_A`, cannot be read."""
+def wordings(n_errors=0, **unread):
+    """A document of two wordings, ten answers an arm, of which so many of an arm, such as `v1_A`, cannot be read.
+
+    Of these arms so many calls failed.
+    """
     variants = []
     for item in ("v1", "v2"):
         lists = {"control_parsed": [], "treatment_parsed": []}
         for side, letter in (("control", "B"), ("treatment", "A")):
             n = unread.get(f"{item}_{letter}", 0)
-            lists[f"{side}_responses"] = ["A and B"] * n + [letter] * (10 - n)
+            errors = ["ERROR: RateLimitError"] * (n_errors if n else 0)
+            lists[f"{side}_responses"] = ["A and B"] * n + errors + [letter] * (10 - n - len(errors))
         variants.append({"variant_id": f"sunkcost_{item}", **lists})
     return document(variants=variants)
 
@@ -183,13 +187,14 @@ where reason = 'unreadable' and severity = 'quarantined' group by all order by a
 """
 
 
-@pytest.mark.parametrize(("n_unread", "n_held"), [(2, 0), (3, 10)])
+@pytest.mark.parametrize(("n_unread", "n_errors", "n_held"), [(2, 0, 0), (3, 0, 10), (2, 1, 10)])
 def test_a_wording_of_which_more_than_a_fifth_cannot_be_read_waits_by_its_name_and_its_batch_is_published(
-    bring, query, n_unread, n_held
+    bring, query, n_unread, n_errors, n_held
 ):
-    assert bring(one=wordings(v1_A=n_unread)) == 0
+    assert bring(one=wordings(n_errors, v1_A=n_unread)) == 0
     audit()
-    said = "mistralai/mistral-large no_technique much_spent sunkcost_v1: 3 of 10 answers cannot be read"
+    shares = f"{n_unread} of {10 - n_errors} answers cannot be read"
+    said = f"mistralai/mistral-large no_technique much_spent sunkcost_v1: {shares}"
     assert query(HELD) == [("sunkcost_v1", "much_spent", n_held, said)] * (n_held > 0)
     assert query("select verdict from raw.batch_verdicts") == [("passed_with_warnings",)]
 
