@@ -11,7 +11,16 @@ from analysis.engine.level import CODE as SHRINKS
 from analysis.engine.level import gap_shrinks_with_level
 from analysis.engine.places import Model
 from analysis.engine.questions import READING
-from analysis.engine.rule import ZERO, decide, decide_over_vendors, in_points, one_sided, t_bounds, with_bounds
+from analysis.engine.rule import (
+    ZERO,
+    decide,
+    decide_over_vendors,
+    in_points,
+    one_sided,
+    t_bounds,
+    with_bounds,
+    within_reach,
+)
 from analysis.methods.contrasts import sign_flip_p
 from analysis.methods.small_samples import CONFIDENCE, FEWEST_VENDORS
 from analysis.tables import declared, reasons
@@ -73,6 +82,7 @@ def decisions(question, pairs, *, n_draws, seed):
                 if row["n_llms"] and pair.kind == "control":
                     row |= model.places(pair)
             codes += dict.fromkeys(code for code, decided in turned if _differs(row, pair, decided))
+            row = within_reach(row, basis.most) if row["n_llms"] else row
             yield _alone(of_pair | row | {"reason": reasons(*codes)}, is_alone)
     for control in sorted({pair.control for pair in gains if pair.kind == "control"} | {CONTROL}):
         if control in basis.losses.techniques:

@@ -6,7 +6,7 @@ from analysis.engine.comparisons import compared
 from analysis.engine.decisions import LLMS_DIFFER, mean_decision, surely_beyond, why_no_gain
 from analysis.engine.guards import MOVED, OVER_BOTH, criterion_of, stood, taken_back
 from analysis.engine.questions import AS_RECOMMENDED
-from analysis.engine.rule import decide, in_points, one_sided, t_bounds, varies, with_bounds
+from analysis.engine.rule import decide, in_points, one_sided, t_bounds, varies, with_bounds, within_reach
 from analysis.methods.small_samples import FEWEST_VENDORS
 from analysis.tables import declared, reasons
 
@@ -65,14 +65,16 @@ def multiverse(question, pairs):
         for name, others in _without_each(llms, None if kind == "llm" else basis.losses.vendors)
     ]
     for pair in pairs:
-        rows = [specification | {"refusals": LEFT_OUT} | _kept(rows[pair]) for specification, rows in by_specification]
+        rows = [
+            specification | {"refusals": LEFT_OUT} | _kept(of[pair], basis) for specification, of in by_specification
+        ]
         first = by_specification[0][1][pair]
         if first["n_llms"]:
             with_refusals = _with_refusals(first, gains[pair], basis, family)
             rows[1:1] = [recommended | {"switch": "refusals"} | row for row in with_refusals]
         for left_out, others, of_others in without:
             if not set(gains[pair].llms) <= others and of_others[pair]["n_llms"]:
-                rows.append(recommended | left_out | _kept(of_others[pair]))
+                rows.append(recommended | left_out | _kept(of_others[pair], basis))
         named = {"technique": pair.technique, "control": pair.control, "comparison": pair.kind}
         yield from (shared | named | row for row in counted(rows))
 
@@ -108,7 +110,8 @@ def _decided(basis, pairs, among=None):
     return rows
 
 
-def _kept(row):
+def _kept(row, basis):
+    row = within_reach(row, basis.most) if row["n_llms"] else row
     return {name: row[name] for name in KEPT if name in row}
 
 

@@ -46,6 +46,8 @@ class Basis:
         How many arms a loss is made of.
     n_alike : int
         How many questions share the confidence: the contrasts of arms of one measure.
+    most : float
+        The largest loss that there can be.
     """
 
     losses: DomainLosses
@@ -55,6 +57,7 @@ class Basis:
     items: ItemContrasts | None = None
     n_arms: int = 2
     n_alike: int = 1
+    most: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -320,7 +323,8 @@ def basis_of_contrast(grid, contrast, vendors, judged=()):
     losses = made(arms, put, cache(partial(_on_same_items, made, grid, contrast, arms, put)))
     margin = 0.0 if pd.isna(contrast.margin) else float(contrast.margin)
     items = ItemContrasts(grid, arms, contrast.pairing)
-    return Basis(losses, BIAS, margin, (REVERSED, MOVED, *judged), items, len(arms))
+    most = max(best, 1.0 - best) if contrast.is_share else np.inf
+    return Basis(losses, BIAS, margin, (REVERSED, MOVED, *judged), items, len(arms), most=most)
 
 
 def _on_same_items(made, grid, contrast, arms, put, *pair):

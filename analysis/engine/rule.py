@@ -151,6 +151,25 @@ def with_bounds(bounds, root):
     return columns
 
 
+def within_reach(row, most):
+    """Return a row whose gain is nowhere so far below 0 that the loss would be larger than it can be.
+
+    Parameters
+    ----------
+    row : dict
+        As of `decide_over_vendors`, or of one LLM.
+    most : float
+        The largest loss that there can be, `inf` where there is none.
+
+    Returns
+    -------
+    dict
+    """
+    least, of_squares = row["loss_control"] - most, row["loss_control"] ** 2 - most**2
+    ends = {"gain_low": least, "gain_plain_low": least, "gain_squared_low": of_squares}
+    return row | {name: max(row[name], end) for name, end in ends.items() if row.get(name) is not None}
+
+
 def varies(values):
     """Say whether there are several values that differ by more than rounding.
 

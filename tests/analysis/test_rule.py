@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.engine.rule import decide, in_points, one_sided
+from analysis.engine.rule import decide, in_points, one_sided, within_reach
 from analysis.engine.vendors import vendor_means
 
 
@@ -69,3 +69,11 @@ def test_vendors_weigh_the_same_whatever_their_llms():
 
 def test_comparisons_share_the_confidence():
     assert (one_sided(), one_sided(6), one_sided(0)) == (pytest.approx(0.025), pytest.approx(0.025 / 6), one_sided())
+
+
+def test_no_bound_of_a_gain_is_so_low_that_the_loss_would_be_larger_than_it_can_be():
+    row = {"loss_control": 0.8, "gain": 0.1, "gain_low": -2.3, "gain_plain_low": -0.1, "gain_squared_low": -9.0}
+    cut = within_reach(row | {"gain_high": None}, 1.0)
+    assert cut == pytest.approx(row | {"gain_low": -0.2, "gain_squared_low": -0.36, "gain_high": None})
+    assert in_points(cut["gain_squared_low"], 0.8) == pytest.approx(cut["gain_low"])
+    assert within_reach(row, np.inf) == row
