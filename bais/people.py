@@ -7,7 +7,7 @@ import click
 
 from analysis.words.people import on_alterations, on_choices
 from bais.options import PATH
-from bais.terminal import say
+from bais.terminal import complain, say
 from bais.texts import write_new, writing
 from bais.warehouse import is_public, records
 from ingest.warehouse import UserError, printable
@@ -144,9 +144,14 @@ def _print_bonuses(folder):
     from ingest.people.sheets import read_returned
 
     try:
-        bonuses = read_returned(folder).bonuses()
+        returned = read_returned(folder)
     except (OSError, ValueError) as error:
         raise UserError(str(error)) from None
-    for participant, amount in bonuses:
+    for participant, amount in returned.bonuses():
         if amount:
             print(f"{participant},{amount:.2f}")
+    if returned.n_open:
+        complain(
+            f"{returned.n_open:,} of {returned.material.study.participants:,} participants have not answered or wait "
+            "for your review: what most readers chose may still be something else, so pay when all are here"
+        )

@@ -313,6 +313,9 @@ def vendors_of(warehouse, llms: Iterable[str]) -> dict[str, str]:
 def llm_named(warehouse, named: str, llms: Iterable[str]) -> str:
     """Return the LLM that a name or an alias means, refused where it is no id and was not asked, or is misspelt."""
     llm = unaliased(warehouse, named)
+    same = [one for one in llms if llm.casefold() in (one.casefold(), one.rpartition("/")[2].casefold())]
+    if len(same) == 1:  # without its vendor, as tables print it, or in other capitals
+        return same[0]
     if llm not in llms and "/" not in llm:
         refuse_unknown("LLM", llm, sorted(llms), none=NOTHING_YET, by_part=True)
     known = {*llms, *values(warehouse, "select llm from seeds.llms")}

@@ -7,6 +7,7 @@ from analysis.report.panels import Figure, draw_panel, figure_table, fixed, told
 from analysis.report.tables import number, text, whole
 from analysis.report.values import clean
 from analysis.words import transfer as words
+from analysis.words.codes import codes_of
 from analysis.words.measures import on_cautious
 
 CAPTION = (
@@ -15,6 +16,7 @@ CAPTION = (
     "one says nothing of the other. A gain is a difference of squared losses, so that a large bias counts for more. "
     "LLMs count as independent."
 )
+OF_FEW = "Those of {n} vendors alone were asked, so that nothing is said of LLMs of others."
 WIDER = (
     "The source does not say how alike the runs of one cluster are. Of two assumptions, that a whole cluster counts as "
     "one run and that all runs are independent, the one with the wider interval is shown."
@@ -54,7 +56,9 @@ def _figure(study, rows, place):
     panels = [_panel(study, first, list(of_first)) for first, of_first in groupby(shown, key=partial(_place, of=""))]
     table = figure_table(study, "correlation of gains", "inference.transfer", {}, words.KEY, shown, COLUMNS)
     is_assumed = on_cautious(row["instrument"] for row in study.rows("transfer")) is not None
-    caption = f"{CAPTION} {WIDER}" if is_assumed else CAPTION
+    few = sorted({row["n_vendors"] for row in shown if "too_few_vendors" in codes_of(row)})
+    told_of = [CAPTION, *([OF_FEW.format(n=few[0])] if few else []), *([WIDER] if is_assumed else [])]
+    caption = " ".join(told_of)
     return Figure(f"transfer-{place}", words.title(shown), clean(caption), panels, [table])
 
 

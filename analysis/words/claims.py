@@ -442,13 +442,17 @@ def _moves(changed):
     return [f"{n:,} from '{was}' to '{would_be}'" for (was, would_be), n in moves.most_common()]
 
 
-def summary(chosen):
-    """Return a few sentences on how many claims recompute and hold, or on how to load what they are about."""
+def summary(chosen, fetched):
+    """Return a few sentences on how many claims recompute and hold, or on how to load what they are about.
+
+    What can be fetched by name is told with it: `fetched` are these names by the studies that they are of.
+    """
     if any(claim["recomputes"] in ("yes", "no") for claim in chosen):
         return summed_up(chosen)
-    studies = " and ".join(sorted({claim["study"] for claim in chosen if claim["study"]}))
+    studies = sorted({claim["study"] for claim in chosen if claim["study"]})
+    fetching = " or ".join(f"`bais import --download {fetched[study]}`" for study in studies if study in fetched)
     return [
         f"None of the {len(distinct(chosen)):,} published claims can be checked: this warehouse lacks trials of the "
-        f"study {studies}. To check them, import its archive with `bais import DIR`, or fetch it with "
-        "`bais import --download`, then run `bais build`."
+        f"study {' and '.join(studies)}. To check them, import its archive with `bais import DIR`"
+        f"{f', or fetch it with {fetching}' if fetching else ''}, then run `bais build`."
     ]

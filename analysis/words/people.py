@@ -54,6 +54,9 @@ def on_alterations(rows):
     return list(sentences.values())
 
 
+UNLIKE = "These compare badly: one divides by how much people differ, the other by chance in the answers of an LLM."
+
+
 def beside_llms(rows, *, has_sources):
     """Say what people do beside what LLMs do, in the measure in which both are known.
 
@@ -74,6 +77,7 @@ def beside_llms(rows, *, has_sources):
         f"{row['human_estimate']:.3g} ({row['human_low']:.3g} to {row['human_high']:.3g}; "
         f"{row['human_question']}{'; ' + row['source'] if has_sources else ''}). "
         f"{_whose(row['n_llms'])}: {row['llm_estimate']:.3g}{_left_out(row['n_unvarying'])}."
+        f"{f' {UNLIKE}' if row['caution'] else ''}"
         for row in rows
     ]
 

@@ -100,6 +100,12 @@ class Returned:
         told += [f"{sum(minutes) / len(minutes) / 60:.0f} minutes on average"] if minutes else []
         return [*lines, *([f"  of those who count: {', '.join(told)}"] if told else [])]
 
+    @property
+    def n_open(self) -> int:
+        """How many participants the study waits for: no answers of theirs are here, or nobody has reviewed them."""
+        there = {name for name, _ in self.lines} | set(self.excluded)
+        return max(0, self.material.study.participants - len(there))
+
     def bonuses(self) -> list[tuple[str, float]]:
         """Return what each participant who counts gets for choices that most readers of the same texts made.
 

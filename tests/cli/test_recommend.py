@@ -573,6 +573,10 @@ def test_a_new_llm_whose_name_is_like_one_that_was_asked_is_told(ask, see, golde
     assert "vendor/k was not tested (perhaps vendor/" in see("--llm", "vendor/k")
 
 
+def test_an_llm_is_named_without_its_vendor_too_as_tables_print_it_and_in_any_case(see):
+    assert see("--llm", "A") == see("--llm", "Vendor/A") == see("--llm", "vendor/a")
+
+
 @pytest.mark.parametrize("options", [(), ("--domain", "split"), ("--domain", "split", "--json")])
 def test_a_name_that_is_a_misspelt_one_is_refused_in_one_sentence_and_another_version_is_not(see, refused, options):
     assert "no LLM vendor/aa (perhaps vendor/a)" in refused(*options, "--llm", "vendor/aa")
@@ -776,7 +780,7 @@ def test_json_holds_the_columns_of_the_tables_with_every_digit(warehouse, ask):
         ["--domain", "framing"],
         ["--domain", "splitt"],
         ["--domain", "invented", "--study", "real"],
-        ["--domain", "split", "--llm", "a"],
+        ["--domain", "split", "--llm", "z"],
         ["--domain", "split", "--study", "reel"],
         ["--domain", "split", "--goal", "displ"],
         ["--domain", "split", "--goal", "susceptibility"],

@@ -358,7 +358,9 @@ def test_who_chooses_as_the_minority_gets_less(study, capsys):
     )
     capsys.readouterr()
     assert main(["people", "bonuses", str(study.folder)]) == 0
-    paid = dict(line.split(",") for line in capsys.readouterr().out.split())
+    told = capsys.readouterr()
+    assert "3 of 6 participants have not answered or wait for your review" in told.err
+    paid = dict(line.split(",") for line in told.out.split())
     assert [paid[PROLIFIC_IDS[n]] for n in in_a] == ["0.25", "0.50", "0.50"]
 
 
