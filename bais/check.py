@@ -253,8 +253,9 @@ def _table(kinds, n, width):
 def _how_many(verdicts, n_simulated):
     counts = Counter(verdict["verdict"] for verdict in verdicts)
     parts = [f"{counts[code]:,} {words}" for code, words in VERDICTS.items() if counts[code]]
-    flags = (("n_quarantined", "kept out"), ("n_suspect", "suspect"))
-    sums = [(sum(verdict[column] for verdict in verdicts), what) for column, what in flags]
+    of_failed = [verdict["verdict"] == "failed" and not verdict["is_published"] for verdict in verdicts]
+    kept_out = [v["n_trials"] if failed else v["n_quarantined"] for v, failed in zip(verdicts, of_failed, strict=True)]
+    sums = [(sum(kept_out), "kept out"), (sum(verdict["n_suspect"] for verdict in verdicts), "suspect")]
     flagged = [f"{_counted(n, 'trial')} {what}" for n, what in sums if n]
     said = f"{_counted(len(verdicts), 'batch')}: {', '.join(parts)}{'; ' * bool(flagged)}{', '.join(flagged)}."
     withheld = Counter(_withheld(verdict) for verdict in verdicts if not (verdict["is_published"] or _waits(verdict)))

@@ -16,10 +16,11 @@ CAPTION = (
     "one says nothing of the other. A gain is a difference of squared losses, so that a large bias counts for more. "
     "LLMs count as independent."
 )
-OF_FEW = "Those of {n} vendors alone were asked, so that nothing is said of LLMs of others."
+OF_FEW = "LLMs of {n} vendors alone were asked, so that nothing is said of those of others."
 WIDER = (
     "The source does not say how alike the runs of one cluster are. Of two assumptions, that a whole cluster counts as "
-    "one run and that all runs are independent, the one with the wider interval is shown."
+    "one run and that all runs are independent, the one with the wider interval is shown; where one of them has none, "
+    "nothing is."
 )
 COLUMNS = (
     ("places", lambda row: _places(row)),

@@ -28,9 +28,10 @@ OF_EITHER_SIDE = (
     " The number lies below the answers without it in {below} of {n} items; a pull toward it makes this mean smaller "
     "there, and larger in the others."
 )
-MISSING = "Had every trial been answered, it might be {least} to {most}."
+MISSING = "Had every published trial been answered, it might be {least} to {most}."
 SHOWN, UNSHOWN = "there is a bias", "unclear whether there is a bias"
 SHOWN_SMALL, SMALL = "there is a bias, of less than {margin}", "no bias as large as {margin}"
+BY_WHAT_CAME = " by the answers that came"
 SURE = 0.05  # a p value below which a bias is said to be shown, and items to differ
 
 
@@ -169,6 +170,7 @@ def _sentence(bias, noun):
     shows = SHOWN if _is_shown(bias) else UNSHOWN
     if _is_small(bias):
         shows = (SHOWN_SMALL if _is_shown(bias) else SMALL).format(margin=measures.difference(bias, bias["margin"]))
+        shows += BY_WHAT_CAME * (max(-(bias.get("value_least") or 0), bias.get("value_most") or 0) >= bias["margin"])
     besides = f"{_by_chance(bias)}{_of_missing(bias)}{_of_items(bias)}{_of_sides(bias)}"
     return f"{statement}: {shows}, for {_like(bias, noun)}.{besides}"
 

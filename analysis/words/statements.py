@@ -208,7 +208,7 @@ MEANINGS = (
         "any false bias: up to 5 %; a bias as large as the margin called smaller: 2.5 % of a row alone",
         "LLMs and items tested are like those that are not",
         "the table under “Arms, items and judges”",
-        {biases: ("BY_HOLM", "MISSING", "SHOWN", "UNSHOWN", "SHOWN_SMALL", "SMALL")},
+        {biases: ("BY_HOLM", "MISSING", "SHOWN", "UNSHOWN", "SHOWN_SMALL", "SMALL", "BY_WHAT_CAME")},
     ),
 )
 ROWS = ("estimand", "units", "family", "error", "assumption", "simulated")

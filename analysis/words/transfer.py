@@ -1,5 +1,7 @@
 """Whether what a technique gains in one place foretells what it gains in another, in words."""
 
+import math
+
 from analysis.engine.measures import PLACE
 from analysis.words.codes import codes_of, listed
 from analysis.words.measures import DESIGN_EFFECT
@@ -44,14 +46,16 @@ def _name_and_details(row, prefix=""):
 
 
 def cautious(rows):
-    """Of rows that differ in an assumed design effect alone, keep the one whose interval is the widest.
+    """Of rows that differ in an assumed design effect alone, keep the one with the widest interval, or without any.
 
     A larger effect takes off more noise, so that gains may seem to agree more than they do.
     """
     kept = {}
     for row in rows:
         of = DESIGN_EFFECT.sub("", str([row.get(name) for name in KEY]))
-        kept[of] = max(kept.get(of, row), row, key=lambda one: one["high"] - one["low"] if has_bounds(one) else 0)
+        kept[of] = max(
+            kept.get(of, row), row, key=lambda one: one["high"] - one["low"] if has_bounds(one) else math.inf
+        )
     return list(kept.values())
 
 

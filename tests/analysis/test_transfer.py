@@ -227,5 +227,6 @@ def test_of_assumed_design_effects_the_widest_interval_is_told_and_of_other_inst
     sure, unsure = told(0.9, 1.0, **clusters), told(0.2, 1.0, **runs)
     untold = told(None, None, **clusters)
     assert words.cautious([unsure, sure, *judges]) == [unsure, *judges]
-    assert words.cautious([sure, unsure]) == words.cautious([untold, unsure]) == [unsure]
+    assert words.cautious([sure, unsure]) == [unsure]
+    assert words.cautious([untold, unsure]) == words.cautious([unsure, untold]) == [untold]
     assert words.place(sure) == words.place(told(0.2, 0.4))

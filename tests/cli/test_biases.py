@@ -199,8 +199,8 @@ def test_beside_people_it_is_said_how_many_llms_have_no_effect_since_their_answe
 @pytest.mark.parametrize(
     ("least", "most", "said"),
     [
-        (-0.3, 0.4, " Had every trial been answered, it might be -30 to +40 points."),
-        (0.02, 0.2, " Had every trial been answered, it might be +2 to +20 points."),
+        (-0.3, 0.4, " Had every published trial been answered, it might be -30 to +40 points."),
+        (0.02, 0.2, " Had every published trial been answered, it might be +2 to +20 points."),
         (0.06, 0.2, ""),
         (None, None, ""),
     ],
@@ -210,7 +210,7 @@ def test_answers_that_are_missing_and_might_take_a_bias_beyond_its_interval_are_
 
 
 def test_of_an_interval_that_holds_0_what_is_missing_is_not_told(ask):
-    assert "Had every trial" not in sentence(ask, low=-0.1, value_least=-0.3, value_most=0.4)
+    assert "Had every published trial" not in sentence(ask, low=-0.1, value_least=-0.3, value_most=0.4)
 
 
 @pytest.mark.parametrize(
@@ -222,6 +222,7 @@ def test_of_an_interval_that_holds_0_what_is_missing_is_not_told(ask):
         ({"low": -0.06, "high": 0.03}, "): unclear whether there is a bias, for "),
         ({"low": -0.02, "high": 0.03, "p_items_alike": 0.01}, "): unclear whether there is a bias, for "),
         ({"low": -0.02, "high": 0.03, "value_least": -0.1, "value_most": 0.1}, " it might be -10 to +10 points."),
+        ({"low": -0.02, "high": 0.03, "value_least": 0, "value_most": 0.1}, "5 points by the answers that came, for "),
     ],
 )
 def test_a_bias_whose_interval_lies_within_the_margin_is_said_to_be_no_larger(ask, bias, said):
