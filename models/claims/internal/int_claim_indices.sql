@@ -3,7 +3,8 @@
 -- with what they read in them, or counts. A bias index is the mean over items of how far the share of the answer
 -- that the bias predicts lies apart in the two arms or, of numbers, of how far the means do in parts of the way to the
 -- anchor: whichever way, and of what the source itself read. A sensitivity is the percentage of runs that differ.
--- Beside a bias index stands the contrast of the two arms as we estimate it, where there is one, with its sign. Its
+-- Beside a bias index stands the contrast of the two arms as we estimate it, with its sign, where there is one of all
+-- the items that the index is of: not where answers to some of them are held back. Its
 -- interval reaches as far below the least value that missing answers allow, and above the most, as that of the answers
 -- does below its value and above it; two shares differ by 1 at most.
 with studies as (
@@ -83,6 +84,11 @@ indices as (
     from means
     group by all
     having count(mean) = 2
+),
+
+items as (
+    select study, paradigm, llm, technique, count(bias_index) as n_indexed from indices
+    group by all
 )
 
 select
@@ -99,6 +105,8 @@ group by all
 having value is not null
 union all
 select 'bias_contrast' as quantity, study, paradigm as domain, technique, llm, value, low, high from estimates
+left join items using (study, paradigm, technique, llm)
+where not coalesce(n_items < n_indexed, false)
 union all
 select
     'sensitivity_percent' as quantity,
