@@ -14,7 +14,7 @@ from analysis.report.sections import Section
 from analysis.report.studies import NO_TECHNIQUE
 from analysis.report.tables import number, share, signed, text, whole
 from analysis.report.values import MISSING, SAID_ABOVE, clean
-from analysis.words.codes import on_llms
+from analysis.words.codes import POINTS, on_llms
 from analysis.words.measures import BUILT_IN, most_cautious, unit_of
 from analysis.words.people import PERIODS
 
@@ -93,7 +93,7 @@ def matrices(study):
         shown = [row for row in summary["goals"] if row["gain"] is not None]
         for (domain, goal), group in groupby(shown, key=lambda row: (row["domain"], row["goal"])):
             rows.append(_by_goal(paradigm, f"{clean(domain)}, {clean(goal)}", list(group)))
-    rows = [row for row in rows if row is not None]
+    rows = on_one_scale([row for row in rows if row is not None])
     techniques, made = {}, {}
     for row in rows:
         techniques.setdefault(row.paradigm, set()).update(row.effects)
@@ -102,8 +102,28 @@ def matrices(study):
     return [(of, sorted(names, key=lambda name: study.technique(name).lower())) for names, of in made.items()]
 
 
+def on_one_scale(rows):
+    """Give rows in points one scale, so that a longer way is a larger bias; each other row keeps its own.
+
+    Parameters
+    ----------
+    rows : list of Bias
+
+    Returns
+    -------
+    list of Bias
+    """
+    most = max((each.most for row in rows if row.unit == POINTS for each in row.effects.values()), default=None)
+    return [
+        replace(row, effects={name: replace(each, most=most) for name, each in row.effects.items()})
+        if row.unit == POINTS
+        else row
+        for row in rows
+    ]
+
+
 def _bias(paradigm, name, rows):
-    scale, digits, unit = (100, 1, "points") if rows[0]["is_share"] else (1, 2, unit_of(rows[0]) or "")
+    scale, digits, unit = (100, 1, POINTS) if rows[0]["is_share"] else (1, 2, unit_of(rows[0]) or "")
     ends = {
         row["technique"]: [None if row[end] is None else scale * row[end] for end in ("value", "low", "high")]
         for row in rows

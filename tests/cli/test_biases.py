@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import duckdb
 import pytest
 
-from analysis.report.biases import matrices, sections_on_biases
+from analysis.report.biases import Bias, Effect, matrices, on_one_scale, sections_on_biases
 from analysis.report.studies import Study
 from analysis.words.advice import headline, verdict
 from analysis.words.biases import ALL_UNSIGNED, headlines
@@ -694,6 +694,13 @@ def test_a_bias_is_a_row_for_each_contrast_coloured_by_what_is_decided_without_d
     assert techniques == ["sacd"]
     assert "chose_sure" in biases[0].name
     golden("\n".join(f"{bias.name}: {bias.effects['sacd'].tone}, {bias.effects['sacd'].text}" for bias in biases))
+
+
+def test_rows_in_points_are_drawn_on_one_scale_and_others_on_their_own():
+    effects = [{"sacd": Effect(value, None, None, most=2 * abs(value), digits=1)} for value in (3.0, -40.0, 500.0)]
+    rows = [Bias("p", "n", unit, of) for unit, of in zip(("points", "points", "pp"), effects, strict=True)]
+    drawn = [row.effects["sacd"] for row in on_one_scale(rows)]
+    assert [effect.at(effect.value) for effect in drawn] == ["51.9%", "25.0%", "75.0%"]
 
 
 def test_what_would_settle_an_open_decision_is_said_of_vendors_llms_and_items(ask, golden):
