@@ -66,7 +66,7 @@ def beside_llms(rows, *, has_sources):
         Rows of `marts.human_comparisons` that lead, over all LLMs, each with `n_unvarying`, how many LLMs are left out
         since their answers do not vary.
     has_sources : bool
-        Whether it is said where what people do was published.
+        Whether it is said where what people do was published, and what makes both hard to compare.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def beside_llms(rows, *, has_sources):
         f"{row['human_estimate']:.3g} ({row['human_low']:.3g} to {row['human_high']:.3g}; "
         f"{row['human_question']}{'; ' + row['source'] if has_sources else ''}). "
         f"{_whose(row['n_llms'])}: {row['llm_estimate']:.3g}{_left_out(row['n_unvarying'])}."
-        f"{f' {UNLIKE}' if row['caution'] else ''}"
+        f"{f' {UNLIKE}' if has_sources and row['caution'] else ''}"
         for row in rows
     ]
 
