@@ -116,7 +116,7 @@ def import_export(folder: Path, version: Version, archive: Archive) -> tuple[str
         studies = [study for (study,) in memory.execute(f"{named} order by study").fetchall()]
         counts = _keep_what_is_new(memory, studies)
         _drop_families_there(memory)
-        n_gone_up = _land_gate(memory)
+        n_gone_up, n_acts = _land_gate(memory)
         if any(n_new for n_new, _ in counts.values()):
             land(**{name: _batches_of(memory, name, n_gone_up) for name in LANDED})
     lines = [f"{printable(folder)}: an export of {_listed(manifest['studies'])}"]
@@ -126,6 +126,11 @@ def import_export(folder: Path, version: Version, archive: Archive) -> tuple[str
     totals += [("scores", n_scores, n_scores_there)] if n_scores + n_scores_there else []
     lines += [f"  {added:,} {what} added, {there:,} already there" for what, added, there in totals]
     lines[-1] += f"; {time.monotonic() - started:.1f} s"
+    if n_acts:
+        lines.append(
+            f"  {n_acts:,} decisions of the export are new here, and hold over those here on the same, "
+            "whenever these were made"
+        )
     return "\n".join(lines), 0
 
 
@@ -302,19 +307,22 @@ def _batches_of(memory, name, n_gone_up):
 def _land_gate(memory):
     """Land verdicts, checks, flags, acts and families, all or none: before the trials, so that none is audited again.
 
-    They come after what is there, in the order that they have in the export; return by how much the numbers went up.
+    They come after what is there, in the order that they have in the export; return by how much the numbers went up,
+    and how many acts were new.
     """
     path = warehouse_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     with raw_transaction(path) as warehouse:
-        first = next_ordinal(warehouse)
+        first, acts = next_ordinal(warehouse), "select count(*) from raw.gate_acts"
+        ((n_before,),) = warehouse.execute(acts).fetchall()
         for name, table in OF_THE_GATE.items():
             numbered = f" replace (ordinal + {first - 1} as ordinal)" if name in ORDERED else ""
             warehouse.register(f"made_{name}", memory.sql(f"select *{numbered} from {name}").to_arrow_table())
             warehouse.execute(
                 f"insert into raw.{name} by name from made_{name} anti join raw.{name} using ({', '.join(table.key)})"
             )
-        return next_ordinal(warehouse) - first
+        ((n_now,),) = warehouse.execute(acts).fetchall()
+        return next_ordinal(warehouse) - first, n_now - n_before
 
 
 ARCHIVE = Archive(

@@ -66,7 +66,8 @@ def import_counts(folder: Path, version: Version, archive: Archive, select: str 
         del techniques[row["technique"]]
     rows = [{name: row.get(name) for name in (*LANDED, "source_file")} for row in rows]
     digest = hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:32]
-    there = landed_ids(study, "counts", "archive", "version", "ordinal").to_pylist()
+    _refuse_beside_answers(study, paradigms)
+    there = landed_ids(study, "counts", "archive", "version", "ordinal", "n").to_pylist()
     newest = max((row for row in there if row["archive"] == archive.name), key=lambda row: row["ordinal"], default=None)
     is_new = newest is None or newest["version"] != digest
     if is_new:
@@ -85,7 +86,7 @@ def import_counts(folder: Path, version: Version, archive: Archive, select: str 
 
         land(conclude, **{name: [pa.Table.from_pylist(some, TABLES[name].schema)] for name, some in tables.items()})
     n_runs, llms = sum(row["n"] for row in rows), {row["llm_recorded"] for row in rows}
-    became = "new" if is_new else "as they were"
+    became = _became(is_new, newest, there, study)
     unknown = f"\n{unknown_names('techniques', techniques, 'counts', place_of('techniques'))}" if techniques else ""
     if ignored:
         unknown += f"\n  columns that are none of counts, and are not read: {printable(', '.join(ignored))}"
@@ -95,6 +96,25 @@ def import_counts(folder: Path, version: Version, archive: Archive, select: str 
         f"{len(llms)} LLMs, {len(paradigms)} paradigms, {became}; counts have no answers, and nothing of them is "
         f"audited; {time.monotonic() - started:.1f} s{unknown}{withdrawn}"
     ), 0
+
+
+def _refuse_beside_answers(study, paradigms):
+    """Refuse counts of a paradigm to which the study has answers: nothing would say which of the two counts."""
+    answered = set(landed_ids(study, "trials", "paradigm").column("paradigm").unique().to_pylist()) & set(paradigms)
+    if answered:
+        raise UserError(
+            f"study {printable(study)} has answers to {', '.join(sorted(answered))}, beside which counts of them would "
+            f"count once more: give another --study; {NOTHING}"
+        )
+
+
+def _became(is_new, newest, there, study):
+    """Say whether counts are new, and what of this study they take the place of."""
+    if not is_new:
+        return "as they were"
+    before = [row["n"] for row in there if newest and row["ordinal"] == newest["ordinal"]]
+    place = f", in the place of {len(before):,} counts of {sum(before):,} runs of study {printable(study)}"
+    return f"new{place if before else ''}"
 
 
 def _are_withdrawn(study):
@@ -189,7 +209,7 @@ def _checked(row, paradigms):
     paradigm = paradigms[row["paradigm"]]
     vignettes = {vignette.vignette: vignette for vignette in paradigm.vignettes}
     usual = {"measure": next(iter(paradigm.measures)), "vignette": next(iter(vignettes))}
-    row = usual | {name: value for name, value in row.items() if value is not None}
+    row = usual | {name: value for name, value in row.items() if value is not None and value != ""}
     for name, known in {"arm": paradigm.arms, "measure": paradigm.measures, "vignette": vignettes}.items():
         if row.get(name) not in known:
             raise _wrong(row, name, f"one of {', '.join(known)}")

@@ -190,8 +190,10 @@ def _sheet(path, material, codes, key):
         sheet = Sheet.model_validate(content)
     except ValidationError as error:
         raise ValueError(f"{name} is no sheet of answers: {printable(found_wrong(error)[1])}; take it out") from None
-    except (OSError, ValueError, RecursionError):
+    except (IsADirectoryError, ValueError, RecursionError):
         raise ValueError(f"{name} is no sheet of answers: it is no JSON; take it out") from None
+    except OSError as error:
+        raise ValueError(f"{name} cannot be read: {error.strerror}") from None
     study = material.study.study
     if sheet.study != study:
         raise ValueError(f"{name} is of study {printable(sheet.study)}, and this is {study}: take it out")

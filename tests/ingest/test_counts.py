@@ -2,9 +2,11 @@
 
 import json
 
+import pyarrow as pa
 import pytest
 
 from bais.main import main as bais
+from ingest.archives import counts
 from ingest.land.models import query_of
 from ingest.run import main
 
@@ -97,6 +99,28 @@ def test_a_count_that_cannot_be_is_one_sentence_and_nothing_lands(archive, wareh
     assert main(["--archive", str(path), "--format", "counts", "--study", "flips"]) == 2
     assert not warehouse.exists()
     golden(capsys.readouterr().err)
+
+
+def test_what_counts_take_the_place_of_is_said(archive, capsys):
+    path = archive / "counts.csv"
+    for row, said in ((ROW, ", new; counts"), (OTHER, ", new, in the place of 1 counts of 30 runs of study flips;")):
+        path.write_text(f"{HEADER}\n{row},,\n")
+        assert main(["--archive", str(path), "--study", "flips"]) == 0
+        assert said in capsys.readouterr().out
+
+
+def test_counts_of_what_a_study_has_answers_to_are_refused(archive, capsys, monkeypatch):
+    (archive / "counts.csv").write_text(f"{HEADER}\n{ROW},,\n")
+    answers = pa.table({"paradigm": ["framing", "framing", "decoy"]})
+    monkeypatch.setattr(counts, "landed_ids", lambda *_: answers)
+    assert main(["--archive", str(archive), "--study", "flips"]) == 2
+    assert "study flips has answers to framing, beside which counts of them" in capsys.readouterr().err
+
+
+def test_an_llm_without_a_name_is_refused(archive, capsys):
+    (archive / "1_bias_sensitivity_model=gpt-4o-mini.json").write_text(document(framing_effect=(50.0, 10)))
+    assert main(["--archive", str(archive)]) == 2
+    assert "llm is empty" in capsys.readouterr().err
 
 
 def test_counts_of_a_study_are_withdrawn_and_restored_and_no_import_of_none_does_that(archive, query, capsys, golden):

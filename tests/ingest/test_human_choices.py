@@ -125,6 +125,15 @@ def test_a_line_of_json_that_is_no_choice_is_named(land, line, golden):
     assert not (land.folder / "data").exists()
 
 
+def test_an_address_in_place_of_a_condition_is_refused(land):
+    lines = [
+        dict(zip(HEADER.split(","), row.split(","), strict=True)) | {"condition": "ada@example.org"} for row in ROWS
+    ]
+    exit_code, said = land(*map(json.dumps, lines), header=None, name="human-choices.jsonl")
+    assert (exit_code, "condition is an address" in said) == (2, True)
+    assert not (land.folder / "data").exists()
+
+
 def test_a_key_that_is_gone_is_asked_for_and_no_new_one_is_made(land, golden):
     land(*ROWS)
     before, key = landed(land.folder), land.folder / "secret" / "key"

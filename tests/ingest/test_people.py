@@ -255,7 +255,9 @@ def test_the_whole_sheet_of_who_had_stopped_takes_the_place_of_the_half_one(stud
     assert study.land()[0] == 2
 
 
-def test_an_export_of_a_study_of_people_takes_along_who_was_rejected_after_landing(study, tmp_path, monkeypatch):
+def test_an_export_of_a_study_of_people_takes_along_who_was_rejected_after_landing(
+    study, tmp_path, monkeypatch, capsys
+):
     sheets = [sheet_of(page, who) for page, who in zip(study.pages[:2], PROLIFIC_IDS, strict=False)]
     study.give(*sheets)
     assert study.land()[0] == 0
@@ -265,7 +267,10 @@ def test_an_export_of_a_study_of_people_takes_along_who_was_rejected_after_landi
         make_tables(warehouse, "marts.trials")
     assert main(["export", str(tmp_path / "out"), "--study", "lamps"]) == 0
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "back.duckdb"))
-    assert main(["import", str(tmp_path / "out")]) == 0
+    for told in ("  1 decisions of the export are new here, and hold over those here", ""):
+        capsys.readouterr()
+        assert main(["import", str(tmp_path / "out")]) == 0
+        assert (told in (said := capsys.readouterr().out), "decisions" in said) == (True, bool(told))
     with duckdb.connect(str(tmp_path / "back.duckdb"), read_only=True) as warehouse:
         counted = f"select excluded, count(*) from ({query_of('stg_human_choices')}) group by all"
         assert dict(warehouse.sql(counted).fetchall()) == {"rejected": 2, None: 2}
