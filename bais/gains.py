@@ -213,7 +213,8 @@ def _axis(scale, words, width):
 
 def _title(evidence, goal):
     """Return the cells above the techniques of a place: where it is, by which goal, and of how many LLMs."""
-    whom = evidence.llm.rsplit("/", 1)[-1] if evidence.own else f"of {len(evidence.llms)}"
+    n, n_tested = max(row["n_llms"] for row in evidence.of(goal)), len(evidence.llms)
+    whom = evidence.llm.rsplit("/", 1)[-1] if evidence.own else f"{f'{n} ' if n < n_tested else ''}of {n_tested}"
     unit = evidence.goals[goal].spoken_unit
     return [evidence.domain or evidence.paradigm, f"by {evidence.called(goal)}", whom, "", unit]
 

@@ -105,6 +105,7 @@ def test_each_bias_is_told_in_17_lines_and_what_its_mean_hides(biases, monkeypat
         assert main(["recommend", "--paradigm", paradigm]) == 0
         told[paradigm] = capsys.readouterr().out
     assert {paradigm: len(text.splitlines()) for paradigm, text in told.items() if len(text.splitlines()) > 17} == {}
+    assert "  1 of 7  " in told["decoy"]
     assert "below the answers without it in 2 of 5 items" in " ".join(told["anchoring_facts"].split())
     assert main(["recommend", "--paradigm", "framing", "--why"]) == 0
     assert "+24 in 1 LLM: 42.8 instead of 66.4" in capsys.readouterr().out

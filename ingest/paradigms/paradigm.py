@@ -1009,7 +1009,11 @@ def load_paradigm(name: str, folder: Path | None, items: dict | None = None) -> 
     path = of_name or Path(folder or ".") / name
     if path.suffix not in (".yaml", ".yml"):
         there = ", ".join((ANCHORING, *paradigm_names()))
-        raise UserError(f"there is no paradigm {printable(name)}: name one of {there}, or a YAML file beside the study")
+        came = [f"{path.parent.name}/{path.stem}" for path in sorted(FOLDER.glob("*/*.yaml")) if path.stem == name]
+        other = f" (an archive has {' and '.join(came)})" if came else ""
+        raise UserError(
+            f"there is no paradigm {printable(name)}{other}: name one of {there}, or a YAML file beside the study"
+        )
 
     def validate(content):
         beside = path.parent
