@@ -144,6 +144,6 @@ def test_what_cannot_be_meant_is_refused_in_a_sentence(capsys, arguments, golden
 def test_a_paradigm_that_an_archive_has_is_told_by_the_name_that_it_goes_by(capsys):
     assert main(["read", "--paradigm", "primacy", "A"]) == 2
     assert "no paradigm primacy (an archive has cognitive_biases_2026/primacy): name one" in capsys.readouterr().err
-    assert (
-        main(["read", "--paradigm", "cognitive_biases_2026/primacy", "Based on that, I would hire Candidate A."]) == 0
-    )
+    told = "Based on the given qualities, I would hire Candidate A."
+    assert main(["read", "--paradigm", "cognitive_biases_2026/primacy", told]) == 0
+    assert "first" in capsys.readouterr().out.splitlines()[0]

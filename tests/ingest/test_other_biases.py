@@ -126,6 +126,8 @@ SAID = {
         "A: because it is warm",
         "A is my choice",
         "I choose tea.",
+        "I choose Program A",
+        "Based on the given qualities, I would hire Candidate A.",
     ],
     "milk": [
         "My answer is B",
@@ -140,7 +142,7 @@ UNSAID = [
     "I would not choose A", "A or B", "A good question", "I choose A good plan", "I would choose A if it were free",
     "I choose A, but only if it is free", "I'd choose A as long as it is free", "I wouldn't choose A", "Not A",
     "The wrong answer is A", "Should I choose A?", "I choose A?", "A is wrong", "A is not my choice", "A choice",
-    "I would have chosen A", "I could choose A", "I recommend against A", "I choose A over B", "I choose Program A",
+    "I would have chosen A", "I could choose A", "I recommend against A", "I choose A over B", "I choose Programming A",
     "I would choose a", "My second choice is A", "They would choose A", "The water is cold", "I say that tea is nice",
 ]  # fmt: skip
 
