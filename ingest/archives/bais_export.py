@@ -11,9 +11,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from ingest.archives import Archive
+from ingest.archives.human_choices import ANSWERED
+from ingest.gate.acts import replace_answers
 from ingest.land.load import land, landed_ids
 from ingest.land.raw import LANDED, LOAD_ID, OF_THE_GATE, ORDERED, TABLES, next_ordinal, number_rows, raw_transaction
 from ingest.land.versions import Version, refuse_version
+from ingest.people.sheets import UNFINISHED
 from ingest.warehouse import UserError, in_memory, printable, quoted, sha256_of, warehouse_path
 
 FORMAT, VERSION = "bais-export", 9
@@ -114,6 +117,7 @@ def import_export(folder: Path, version: Version, archive: Archive) -> tuple[str
     with _opened(folder, manifest) as memory:
         named = " union ".join(f"select study from {name}" for name in LANDED)
         studies = [study for (study,) in memory.execute(f"{named} order by study").fetchall()]
+        n_whole = sum(_replace_half_answers(memory, study) for study in studies)
         counts = _keep_what_is_new(memory, studies)
         _drop_families_there(memory)
         n_gone_up, n_acts = _land_gate(memory)
@@ -126,6 +130,8 @@ def import_export(folder: Path, version: Version, archive: Archive) -> tuple[str
     totals += [("scores", n_scores, n_scores_there)] if n_scores + n_scores_there else []
     lines += [f"  {added:,} {what} added, {there:,} already there" for what, added, there in totals]
     lines[-1] += f"; {time.monotonic() - started:.1f} s"
+    if n_whole:
+        lines.append(f"  {n_whole:,} choices take the place of those of people who had stopped before the end")
     if n_acts:
         lines.append(
             f"  {n_acts:,} decisions of the export are new here, and hold over those here on the same, "
@@ -256,6 +262,21 @@ def _typed(column, form):
     if kind in ("VARCHAR", "JSON") and form == "csv":
         return f"case when {name}[1] = '''' then {name}[2:] else {name} end as {name}"
     return name
+
+
+def _replace_half_answers(memory, study):
+    """Put whole answers of people in the place of what is here from before they went on, and return how many."""
+    key = ", ".join(TABLES["human_choices"].key)
+    memory.register("known", landed_ids(study, "human_choices", *TABLES["human_choices"].key, "excluded"))
+    whole = memory.execute(
+        f"from human_choices where excluded is distinct from $half "
+        f"and ({key}) in (select ({key}) from known where excluded = $half)",
+        {"half": UNFINISHED},
+    ).to_arrow_table()
+    memory.unregister("known")
+    if whole.num_rows:
+        replace_answers(whole, ANSWERED)
+    return whole.num_rows
 
 
 def _keep_what_is_new(memory, studies):

@@ -276,6 +276,25 @@ def test_an_export_of_a_study_of_people_takes_along_who_was_rejected_after_landi
         assert dict(warehouse.sql(counted).fetchall()) == {"rejected": 2, None: 2}
 
 
+def test_whole_answers_that_an_export_brings_take_the_place_of_half_ones(study, tmp_path, monkeypatch, capsys):
+    half, ben = sheet_of(study.pages[0], ANNA, ("Brite",), ("25",)), sheet_of(study.pages[1], BEN)
+    counted = f"select excluded, count(*) from ({query_of('stg_human_choices')}) group by all"
+    for sheet, kept in ((half, {"unfinished": 2, None: 2}), (sheet_of(study.pages[0], ANNA), {None: 4})):
+        study.give(sheet, ben)
+        assert study.land()[0] == 0
+        if sheet is half:
+            with duckdb.connect(str(study.warehouse)) as warehouse:
+                make_tables(warehouse, "marts.trials")
+        assert main(["export", str(tmp_path / "out"), "--study", "lamps", "--force"]) == 0
+        with monkeypatch.context() as other:
+            other.setenv("BAIS_WAREHOUSE", str(tmp_path / "back.duckdb"))
+            capsys.readouterr()
+            assert main(["import", str(tmp_path / "out")]) == 0
+            assert ("2 choices take the place" in capsys.readouterr().out) == (kept == {None: 4})
+        with duckdb.connect(str(tmp_path / "back.duckdb"), read_only=True) as warehouse:
+            assert dict(warehouse.sql(counted).fetchall()) == kept
+
+
 SPOILED = {
     "a choice altered": lambda a, b: [a | {"choices": [a["choices"][0] | {"chosen": "Brite"}, a["choices"][1]]}, b],
     "a seal of other letters": lambda a, b: [a | {"seal": "ü"}, b],
