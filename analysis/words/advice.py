@@ -451,9 +451,9 @@ def of_few(evidences, goal=None):
         else:
             unclear.append(place)
     if unclear:
-        alike = all(place.endswith(ONE_CASE) for place in unclear[1:] and unclear)
+        alike = len(unclear) > 1 and all(place.endswith(ONE_CASE) for place in unclear)
         names = [place.removesuffix(ONE_CASE) for place in unclear] if alike else unclear
-        each = f"{ONE_CASE[:-1]} each)" * (alike and len(unclear) > 1)
+        each = f"{ONE_CASE[:-1]} each)" * alike
         parts.append(OF_FEW.format(label=f"{listed(names)}{each}", does=codes.UNCLEAR))
     n, of = next(iter(asked)) if len(asked) == 1 else (None, None)
     is_own = any(evidence.own for evidence in evidences)

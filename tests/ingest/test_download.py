@@ -214,7 +214,7 @@ def test_the_command_fetches_and_imports_or_exits_2_and_lands_nothing(
 
 
 def test_the_command_fetches_counts_which_have_no_versions(server, folder, manifest, query, monkeypatch):
-    name = "1_bias_sensitivity_model=gpt-4o-mini.json"
+    name = "1_bias_sensitivity_model=gpt-4o-mini.data_model_list=['x'].json"
     server.files = {name: b'{"framing effect": {"sensitivity": 50, "total_runs": 10}}'}
     manifest.write_text(f"{hashlib.sha256(server.files[name]).hexdigest()}  {name}\n")
     monkeypatch.setitem(download.__kwdefaults__, "address", server.url)
