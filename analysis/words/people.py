@@ -6,9 +6,10 @@ from analysis.words.measures import named
 
 KINDS = {"framing_changed": "changes the framing of texts", "fact_check_wrong": "gets pairs of articles wrong"}
 PERIODS = {"all": "", "pre": " from before its knowledge ends", "post": " from after its knowledge ends"}
+TEN = "ten"  # analysis.papers.human_choices.FEWEST_PARTICIPANTS in words
 WHY = {
     "nobody_counts": "everybody in it was excluded",
-    "too_few_participants": "so few people say nothing of others",
+    "too_few_participants": f"so few people say nothing of others ({TEN} who count are needed, and more than products)",
     "not_converged": "the choices are so alike that the model found no estimate",
     "separated": "of a product, or in a format, everybody chose alike, so that no odds can be told",
     "rank_deficient": "the effect of the summary cannot be told from that of the products",
