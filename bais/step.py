@@ -21,6 +21,8 @@ GATE = re.compile(
     r"(?: \((?:warnings (?P<warnings>[\w, ]+))?(?:; )?(?P<flagged>[\d,]+ \w+(?:; [\d,]+ \w+)*)?\))?"
     r"(?:, in each of (?P<n>[\d,]+) batches)?"
 )
+FAILED = re.compile(r"gate: .* failed, its trials are not published \(FAILED (?P<checks>[\w, ]+).*")
+MOST_WHOLE = 3  # batches that failed, each with all that was found
 SECONDS = re.compile(r"[,;] [\d.]+ s$")
 
 
@@ -59,7 +61,10 @@ def in_a_line(text: str, log: Path) -> str:
 
 
 def _of_gate(verdicts):
-    """Count the batches that passed, with what was found in them; a verdict that says anything else stays whole."""
+    """Count the batches that passed, with what was found in them; a verdict that says anything else stays whole.
+
+    Of many that failed it is said why.
+    """
     n_passed, warnings, flagged, others = 0, set(), Counter(), []
     for line in verdicts:
         if not (match := GATE.fullmatch(line)):
@@ -70,6 +75,11 @@ def _of_gate(verdicts):
         warnings.update(match["warnings"].split(", ") if match["warnings"] else ())
         for n, severity in map(str.split, match["flagged"].split("; ") if match["flagged"] else ()):
             flagged[severity] += n_alike * _number(n)
+    if len(failed := [match for line in others if (match := FAILED.fullmatch(line))]) > MOST_WHOLE:
+        checks = Counter(check for match in failed for check in match["checks"].split(", "))
+        names = ", ".join(f"{name} {n:,}" for name, n in checks.most_common())
+        others = [line for line in others if not FAILED.fullmatch(line)]
+        others.append(f"gate: {len(failed):,} batches failed and are not published ({names}): `bais check` names them")
     why = [f"doubts: {', '.join(sorted(warnings))}"] if warnings else []
     why += [f"{n:,} {severity}" for severity, n in sorted(flagged.items())]
     brackets = f" ({'; '.join(why)})" if why else ""

@@ -148,6 +148,17 @@ def test_a_verdict_that_is_more_than_a_pass_stays_whole(more):
     assert in_a_line(f"study s\n  loaded: 1 trials added; 0.1 s\n{line}", LOG).endswith(f"; {line.strip()}")
 
 
+def test_of_many_batches_that_failed_it_is_said_why_and_who_names_them():
+    failed = {"is_passed": False, "observed_value": 1, "level": "fail"}
+    said = [
+        verdict(name, verdict="failed", checks=[failed | {"check_name": check} for check in checks])
+        for name, checks in (("a", ["x"]), ("b", ["y", "x"]), ("c", ["x"]), ("d", ["z"]))
+    ]
+    alike = "gate: 4 batches failed and are not published (x 3, y 1, z 1): `bais check` names them"
+    assert in_a_line("\n".join(["study s", "  loaded: 4 trials added", *said]), LOG).endswith(f"; {alike}")
+    assert in_a_line("\n".join(["study s", "  loaded: 3 trials added", *said[1:]]), LOG).count(" failed, its") == 3
+
+
 def test_the_line_of_a_command_that_says_one_is_that_without_the_seconds_which_stand_before_it():
     assert in_a_line("175 tables built, 370 tests passed, 49 s\n", LOG) == "175 tables built, 370 tests passed"
     warned = "175 tables built, 49 s; a test warns: t, 3 rows"
