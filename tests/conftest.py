@@ -8,6 +8,7 @@ import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -36,6 +37,10 @@ MOST_GOLDEN = 3
 DURATIONS = ROOT / "logs" / "durations.csv"
 SECONDS = {False: 0.2, True: 4}  # that a test took on average, one that is slow and another
 
+
+# a suite that is started in the background ignores Ctrl-C, and so would each program that a test starts and interrupts
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # a tenth of what a user's build draws: enough for everything that is asserted
 os.environ.setdefault("BAIS_RESAMPLES", "1000")

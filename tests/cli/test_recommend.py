@@ -824,6 +824,7 @@ def test_names_that_could_act_on_a_terminal_are_escaped(warehouse, see):
     assert "\x1b" not in see("--domain", "split") + see("--domain", "split", "--why") + see()
 
 
+@pytest.mark.slow("builds the recorded archive")
 @pytest.mark.parametrize("domain", ["loan", "medical", "salary"])
 def test_the_recorded_archive_decides_nothing_on_a_domain_of_two_llms(recorded, monkeypatch, capsys, domain, golden):
     monkeypatch.setenv("BAIS_WAREHOUSE", str(recorded.path))

@@ -8,6 +8,8 @@ from ingest.gate.audit import audit
 from ingest.paradigms.paradigm import load_paradigm, paradigms_of
 from ingest.run import main
 
+pytestmark = pytest.mark.slow("imports answers in nearly each test")
+
 NAME = "cognitive_biases_2026"
 ERROR = "ERROR: RetryError[<Future at 0x7f raised RateLimitError>]"
 

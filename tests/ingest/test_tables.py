@@ -19,6 +19,8 @@ from ingest.land.load import _cause
 from ingest.run import main
 from ingest.warehouse import ROOT, UserError
 
+pytestmark = pytest.mark.slow("imports a table in nearly each test")
+
 AGAIN = pytest.mark.slow("imports again and again")
 HEADER = "llm,vignette,technique,anchor_direction,anchor_value,text"
 MAP = """
