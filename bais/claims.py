@@ -193,7 +193,7 @@ def _summarise_claims(chosen, form, is_of_one):
         claim["nth"] = nth[claim["document"]]
     wrong.sort(key=itemgetter("nth"))
     is_checked = any(claim["recomputes"] in ("yes", "no") for claim in chosen)
-    beside = [*(summary(chosen, _fetched()) if is_of_one or not is_checked else ()), *on_versions(chosen)]
+    beside = [*(summary(chosen, _downloads()) if is_of_one or not is_checked else ()), *on_versions(chosen)]
     beside += on_missing_versions(chosen)
     say_each(beside)
     left = MOST_LINES - len(table) - 2 - sum(len(fold(printable(sentence), width)) for sentence in beside)
@@ -230,7 +230,7 @@ def _in_a_line(claim, width):
     return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
-def _fetched():
+def _downloads():
     """Return the names by which archives can be fetched, by the studies that they are of."""
     from ingest.bring.published import published
 

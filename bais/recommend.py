@@ -132,7 +132,7 @@ def recommend(
         say_json(_in_full(evidence, place, goals, sentences, studies) | {"unread_lines": unread})
         return
     also = f" (also {', '.join(studies)})" if studies else ""
-    rest = []
+    has_more = False
     if is_why:
         say_goals(evidence, evidence.cautious(goals))
         say_each(absence)
@@ -144,13 +144,13 @@ def recommend(
         say_each([*absence, *in_brief(evidence, goal)])
         uncounted = list(sentences_on_shortfalls(evidence.shortfalls))
         by_hand = list(sentences_on_shortfalls(evidence.shortfalls, without=SENTENCES.keys() - BY_HAND))
-        told_of = [text for n, text in enumerate(uncounted) if len(uncounted) <= FEW or n == 0 or text in by_hand]
-        rest = uncounted[len(told_of) :]
-        say_each(filter(None, [" ".join(told_of)]))
+        shown = uncounted if len(uncounted) <= FEW else [*dict.fromkeys([uncounted[0], *by_hand])]
+        has_more = len(shown) < len(uncounted)
+        say_each(filter(None, [" ".join(shown)]))
     if is_why or not evidence.of(*evidence.goals):
         say_each(beside_llms(people, has_sources=is_why))
     say_each([*told, *sentences_on_unread(unread)])
-    more = "`--why`: why, and what else is left out." if rest else "`--why`: why. `bais words`: what words mean."
+    more = "`--why`: why, and what else is left out." if has_more else "`--why`: why. `bais words`: what words mean."
     say(f"{'`bais words`: what words mean.' if is_why else more} Study: {place['study']}{also}.")
     if not is_why:
         say_each(others)

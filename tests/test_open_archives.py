@@ -3,7 +3,7 @@
 import pytest
 
 from bais.main import main
-from tests.conftest import SHARED
+from tests.conftest import ROOT, SHARED
 from tests.tools.readme import of_ledger, of_readme
 
 pytestmark = pytest.mark.slow("imports and builds 71,260 answers")
@@ -42,6 +42,15 @@ def test_the_gate_finds_what_is_known_to_be_wrong(biases):
     found = "select check_name, sum(n_offending)::int from raw.batch_checks group by 1"
     known = {"error_as_answer": 4_207, "readings_apart": 241, "other_name": 9_600, "reading_differs": 1_892}
     assert known.items() <= dict(biases.query(found)).items()
+    waiting = (
+        "select count(distinct detail), count(*) from raw.flagged_trials "
+        "inner join raw.batch_verdicts using (batch_id) "
+        "where reason = 'unreadable' and severity = 'quarantined' and verdict != 'failed'"
+    )
+    ((n_cells, n_trials),) = biases.query(waiting)
+    page = (ROOT / "docs" / "importing.md").read_text(encoding="utf-8")
+    assert f"{n_cells} cells wait\n(`unreadable`, {n_trials:,} trials)" in page
+    assert f"In {known['reading_differs']:,} answers the source" in page
 
 
 def test_an_interval_is_kept_as_its_text_beside_the_option_that_it_comes_to(biases):

@@ -66,7 +66,8 @@ def multiverse(question, pairs):
     ]
     for pair in pairs:
         rows = [
-            specification | {"refusals": LEFT_OUT} | _kept(of[pair], basis) for specification, of in by_specification
+            specification | {"refusals": LEFT_OUT} | _kept(decided[pair], basis)
+            for specification, decided in by_specification
         ]
         first = by_specification[0][1][pair]
         if first["n_llms"]:

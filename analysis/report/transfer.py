@@ -16,7 +16,7 @@ CAPTION = (
     "one says nothing of the other. A gain is a difference of squared losses, so that a large bias counts for more. "
     "LLMs count as independent."
 )
-OF_FEW = "LLMs of {n} vendors alone were asked, so that nothing is said of those of others."
+OF_FEW = "Where LLMs of fewer than five vendors were asked, nothing is said of those of other vendors."
 WIDER = (
     "The source does not say how alike the runs of one cluster are. Of two assumptions, that a whole cluster counts as "
     "one run and that all runs are independent, the one with the wider interval is shown; where one of them has none, "
@@ -29,6 +29,7 @@ COLUMNS = (
     ("low", number("low", digits=2)),
     ("high", number("high", digits=2)),
     ("LLMs", whole("n_llms")),
+    ("vendors", whole("n_vendors")),
     ("techniques", whole("n_techniques")),
 )
 
@@ -57,9 +58,8 @@ def _figure(study, rows, place):
     panels = [_panel(study, first, list(of_first)) for first, of_first in groupby(shown, key=partial(_place, of=""))]
     table = figure_table(study, "correlation of gains", "inference.transfer", {}, words.KEY, shown, COLUMNS)
     is_assumed = on_cautious(row["instrument"] for row in study.rows("transfer")) is not None
-    few = sorted({row["n_vendors"] for row in shown if "too_few_vendors" in codes_of(row)})
-    told_of = [CAPTION, *([OF_FEW.format(n=few[0])] if few else []), *([WIDER] if is_assumed else [])]
-    caption = " ".join(told_of)
+    is_of_few = any("too_few_vendors" in codes_of(row) for row in shown)
+    caption = " ".join([CAPTION, *[OF_FEW] * is_of_few, *[WIDER] * is_assumed])
     return Figure(f"transfer-{place}", words.title(shown), clean(caption), panels, [table])
 
 

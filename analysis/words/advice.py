@@ -431,8 +431,9 @@ def of_few(evidences, goal=None):
     str
     """
     parts, unclear, first = [], [], evidences[0]
-    asked = {_n_compared(evidence, goal) for evidence in evidences}
-    for evidence in evidences:
+    sizes = [_n_compared(evidence, goal) for evidence in evidences]
+    are_alike = len({*sizes}) == 1
+    for evidence, (n, n_tested) in zip(evidences, sizes, strict=True):
         leading, placebos, does = (goal,) if goal else evidence.leading, _placebos_asked(evidence), []
         rows, own = evidence.of(*leading), evidence.of(*leading, own=True)
         for sign, column, decisions in OF_THESE:
@@ -443,9 +444,8 @@ def of_few(evidences, goal=None):
             if told:
                 does.append(f"{sign} {', '.join(map(''.join, zip(names, numbers, strict=True)))}")
         place = label(evidence, rows)
-        if len(asked) > 1 and not own:
-            n, of = _n_compared(evidence, goal)
-            place += f", {f'{n} of ' * (n < of)}{of} {evidence.noun}{'s' * (of > 1)}"
+        if not are_alike and not own:
+            place += f", {f'{n} of ' * (n < n_tested)}{n_tested} {evidence.noun}{'s' * (n_tested > 1)}"
         if does:
             parts.append(OF_FEW.format(label=place, does="; ".join(does)))
         else:
@@ -455,10 +455,13 @@ def of_few(evidences, goal=None):
         names = [place.removesuffix(ONE_CASE) for place in unclear] if alike else unclear
         each = f"{ONE_CASE[:-1]} each)" * alike
         parts.append(OF_FEW.format(label=f"{listed(names)}{each}", does=codes.UNCLEAR))
-    n, of = next(iter(asked)) if len(asked) == 1 else (None, None)
-    is_own = any(evidence.own for evidence in evidences)
-    those = f"this {first.noun}" if of == 1 else f"these {f'{n} ' if n else ''}{first.noun}s"
-    those = f"{n if n > 1 else 'one'} of the {of} {first.noun}s tested" if n and n < of else those
+    is_own, (n, n_tested) = any(evidence.own for evidence in evidences), sizes[0]
+    if not are_alike:
+        those = f"these {first.noun}s"
+    elif n < n_tested:
+        those = f"{n if n > 1 else 'one'} of the {n_tested} {first.noun}s tested"
+    else:
+        those = f"these {n} {first.noun}s" if n > 1 else f"this {first.noun}"
     but = f", not {first.llm}" if first.llm and not is_own else ""
     return " ".join([FEW.format(whom=first.llm if is_own else those, but=but, five=FIVE, unit=first.unit), *parts])
 

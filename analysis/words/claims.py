@@ -442,15 +442,24 @@ def _moves(changed):
     return [f"{n:,} from '{was}' to '{would_be}'" for (was, would_be), n in moves.most_common()]
 
 
-def summary(chosen, fetched):
+def summary(chosen, downloads):
     """Return a few sentences on how many claims recompute and hold, or on how to load what they are about.
 
-    What can be fetched by name is told with it: `fetched` are these names by the studies that they are of.
+    Parameters
+    ----------
+    chosen : list of dict
+        Claims with their verdicts.
+    downloads : dict of str to str
+        What `bais import --download` calls the archives that it can fetch, by study.
+
+    Returns
+    -------
+    list of str
     """
     if any(claim["recomputes"] in ("yes", "no") for claim in chosen):
         return summed_up(chosen)
     studies = sorted({claim["study"] for claim in chosen if claim["study"]})
-    fetching = " or ".join(f"`bais import --download {fetched[study]}`" for study in studies if study in fetched)
+    fetching = " or ".join(f"`bais import --download {downloads[study]}`" for study in studies if study in downloads)
     return [
         f"None of the {len(distinct(chosen)):,} published claims can be checked: this warehouse lacks trials of the "
         f"study {' and '.join(studies)}. To check them, import its archive with `bais import DIR`"

@@ -134,8 +134,8 @@ def import_export(folder: Path, version: Version, archive: Archive) -> tuple[str
         lines.append(f"  {n_whole:,} choices take the place of those of people who had stopped before the end")
     if n_acts:
         lines.append(
-            f"  {n_acts:,} decisions of the export are new here, and hold over those here on the same, "
-            "whenever these were made"
+            f"  decisions of the export that are new here: {n_acts:,}; where this warehouse had decided otherwise on "
+            "the same trials, batch or participant, the export's hold, even if they are older"
         )
     return "\n".join(lines), 0
 

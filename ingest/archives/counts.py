@@ -86,29 +86,28 @@ def import_counts(folder: Path, version: Version, archive: Archive, select: str 
 
         land(conclude, **{name: [pa.Table.from_pylist(some, TABLES[name].schema)] for name, some in tables.items()})
     n_runs, llms = sum(row["n"] for row in rows), {row["llm_recorded"] for row in rows}
-    became = _became(is_new, newest, there, study)
+    outcome = _outcome(is_new, newest, there, study)
     unknown = f"\n{unknown_names('techniques', techniques, 'counts', place_of('techniques'))}" if techniques else ""
     if ignored:
         unknown += f"\n  columns that are none of counts, and are not read: {printable(', '.join(ignored))}"
     withdrawn = WITHDRAWN.format(study=printable(study)) if _are_withdrawn(study) else ""
     return (
         f"{printable(folder)}: {len(files):,} files\n  study {study}: {len(rows):,} counts of {n_runs:,} runs, "
-        f"{len(llms)} LLMs, {len(paradigms)} paradigms, {became}; counts have no answers, and nothing of them is "
+        f"{len(llms)} LLMs, {len(paradigms)} paradigms, {outcome}; counts have no answers, and nothing of them is "
         f"audited; {time.monotonic() - started:.1f} s{unknown}{withdrawn}"
     ), 0
 
 
 def _refuse_beside_answers(study, paradigms):
     """Refuse counts of a paradigm to which the study has answers: nothing would say which of the two counts."""
-    answered = set(landed_ids(study, "trials", "paradigm").column("paradigm").unique().to_pylist()) & set(paradigms)
-    if answered:
+    if both := set(landed_ids(study, "trials", "paradigm").column("paradigm").unique().to_pylist()) & set(paradigms):
         raise UserError(
-            f"study {printable(study)} has answers to {', '.join(sorted(answered))}, beside which counts of them would "
-            f"count once more: give another --study; {NOTHING}"
+            f"study {printable(study)} already has answers to {', '.join(sorted(both))}, and counts of the same study "
+            f"would count them twice: give another --study; {NOTHING}"
         )
 
 
-def _became(is_new, newest, there, study):
+def _outcome(is_new, newest, there, study):
     """Say whether counts are new, and what of this study they take the place of."""
     if not is_new:
         return "as they were"

@@ -188,7 +188,7 @@ def _choice(row):
         if fields[name] and as_text(fields[name], LONGEST) != fields[name]:
             raise ValueError(f"{name} holds a character that is none: NUL, or half of one")
     if "@" in fields["condition"]:
-        raise ValueError("condition is an address of somebody: name the condition, such as A or B")
+        raise ValueError("condition holds an @, as an e-mail address does: name the condition, such as A or B")
     if fields["format"] not in FORMATS:
         raise ValueError(f"format is {printable(fields['format'])}, and should be original or summary")
     options = [option.strip() for option in fields["pair"].split("|")]

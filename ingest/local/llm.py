@@ -231,7 +231,7 @@ class LocalLlm:
         """How many tokens it reads at most; None where that has no end."""
         return getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
 
-    def kept_of(self, passed) -> dict:
+    def cache_arguments(self, passed) -> dict:
         """Return what a pass keeps for the next one, to be given to it; nothing where the architecture takes none."""
         kept = getattr(passed, self._cache, None) if self._cache else None
         return {} if kept is None else {self._cache: kept}
@@ -245,7 +245,7 @@ class LocalLlm:
 
         Only the last token passes in the way that keeps attentions, so that no matrix of all pairs is made.
         """
-        kept = self.kept_of(self._pass(input_ids=self._tensor([ids[:-1]]), use_cache=True))
+        kept = self.cache_arguments(self._pass(input_ids=self._tensor([ids[:-1]]), use_cache=True))
         if not kept:
             return None
         usual = self.model.config._attn_implementation
@@ -298,7 +298,7 @@ class LocalLlm:
 
         longest = max(map(len, tails))
         ids = self._tensor([[*tail, *[0] * (longest - len(tail))] for tail in tails])
-        kept = self.kept_of(self._pass(input_ids=self._tensor([stem]), use_cache=True))
+        kept = self.cache_arguments(self._pass(input_ids=self._tensor([stem]), use_cache=True))
         with _memory():
             kept[self._cache].batch_repeat_interleave(len(tails))
         seen = torch.ones((len(tails), len(stem) + longest), dtype=torch.long, device=self.device)
@@ -333,16 +333,16 @@ class Passage:
     """A text that an LLM has read, with what it keeps of it; an architecture that keeps nothing reads it again."""
 
     def __init__(self, llm: LocalLlm, ids: Sequence[int]):
-        self.llm, self.ids, self.kept = llm, [], {}
+        self.llm, self.ids, self.cache = llm, [], {}
         self.add(ids)
 
     def add(self, ids: Sequence[int]) -> None:
         """Read more tokens."""
         self.ids += ids
-        unread = ids if self.kept else self.ids
+        unread = ids if self.cache else self.ids
         told = {"logits_to_keep": 1} if self.llm._keeps_last else {}
-        passed = self.llm._pass(**self._given(self.llm._tensor([unread])), use_cache=True, **told, **self.kept)
-        self.kept = self.llm.kept_of(passed)
+        passed = self.llm._pass(**self._given(self.llm._tensor([unread])), use_cache=True, **told, **self.cache)
+        self.cache = self.llm.cache_arguments(passed)
         self.logits = passed.logits[0, -1].double().cpu().numpy()
 
     def _given(self, unread):

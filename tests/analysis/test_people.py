@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from analysis.papers.human_choices import FEWEST_PARTICIPANTS
 from analysis.papers.people import EFFECTS, HUMAN_EFFECTS, effects_on_llms, human_effects
 from analysis.tables import table
+from analysis.words.people import TEN
 
 ANCHORED = {"study": "s", "domain": "j", "vignette": "v", "llm": "a"}
 FRAMING = {"study": "s", "paradigm": "framing"}
@@ -177,3 +179,7 @@ def test_two_instruments_of_one_measure_are_two_effects():
     ]  # fmt: skip
     narrow, wide = (row["half_width"] for row in differences)
     assert wide == pytest.approx(narrow * np.sqrt(5))
+
+
+def test_the_fewest_participants_are_told_in_words():
+    assert {"ten": FEWEST_PARTICIPANTS}[TEN] == 10

@@ -114,7 +114,7 @@ def test_counts_of_what_a_study_has_answers_to_are_refused(archive, capsys, monk
     answers = pa.table({"paradigm": ["framing", "framing", "decoy"]})
     monkeypatch.setattr(counts, "landed_ids", lambda *_: answers)
     assert main(["--archive", str(archive), "--study", "flips"]) == 2
-    assert "study flips has answers to framing, beside which counts of them" in capsys.readouterr().err
+    assert "study flips already has answers to framing, and counts of the same study" in capsys.readouterr().err
 
 
 def test_an_llm_without_a_name_is_refused(archive, capsys):

@@ -130,7 +130,7 @@ def test_an_address_in_place_of_a_condition_is_refused(land):
         dict(zip(HEADER.split(","), row.split(","), strict=True)) | {"condition": "ada@example.org"} for row in ROWS
     ]
     exit_code, said = land(*map(json.dumps, lines), header=None, name="human-choices.jsonl")
-    assert (exit_code, "condition is an address" in said) == (2, True)
+    assert (exit_code, "condition holds an @" in said) == (2, True)
     assert not (land.folder / "data").exists()
 
 

@@ -267,7 +267,7 @@ def test_an_export_of_a_study_of_people_takes_along_who_was_rejected_after_landi
         make_tables(warehouse, "marts.trials")
     assert main(["export", str(tmp_path / "out"), "--study", "lamps"]) == 0
     monkeypatch.setenv("BAIS_WAREHOUSE", str(tmp_path / "back.duckdb"))
-    for told in ("  1 decisions of the export are new here, and hold over those here", ""):
+    for told in ("  decisions of the export that are new here: 1; where this warehouse", ""):
         capsys.readouterr()
         assert main(["import", str(tmp_path / "out")]) == 0
         assert (told in (said := capsys.readouterr().out), "decisions" in said) == (True, bool(told))
